@@ -42,9 +42,9 @@ $(DOCS_STAMP): $(STAMP)
 	@$(ALONE) "[ $@ -nt $< ] || { $(PIP_INSTALL) --editable '.[docs]' && touch $@; }"
 
 # What tests of real volumes and images use beyond what every Debian has; without it they are skipped.
-TEST_TOOLS := xfsprogs btrfs-progs busybox-static
+TEST_TOOLS := xfsprogs btrfs-progs busybox-static socat
 disk-tools:
-	@command -v mkfs.xfs >/dev/null && command -v mkfs.btrfs >/dev/null && command -v busybox >/dev/null \
+	@command -v mkfs.xfs >/dev/null && command -v mkfs.btrfs >/dev/null && command -v busybox >/dev/null && command -v socat >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	       && { apt-get install -qq -y $(TEST_TOOLS) || { apt-get update -qq && apt-get install -qq -y $(TEST_TOOLS); }; } >/dev/null 2>&1; } \
 	  || echo "tests on xfs and btrfs, and with images, will be skipped: install $(TEST_TOOLS) to run them"

@@ -19,7 +19,7 @@ NAMES = (
     *("start", "api", "store", "binding", "scale", "ownership", "node", "pods", "attachment"),
     *("lost_node", "csi", "sidecars", "one_process", "freeze", "flex", "upkeep", "translation"),
     *("cel", "custom_schema", "custom", "why", "trace", "scheduler_scale", "controllers_scale"),
-    *("testing", "kine", "several_servers"),
+    *("testing", "kine", "several_servers", "write_latency"),
 )
 
 

@@ -9,7 +9,7 @@ import asyncio
 import json
 import statistics
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -76,35 +76,19 @@ class _SeenPhase(msgspec.Struct):
     phase: str = ""
 
 
-class BoundWatch(asyncio.Protocol):
+class Bindings:
     """When each claim was first seen Bound."""
 
-    def __init__(self, opening: bytes, wanted: int, prefix: str) -> None:
+    def __init__(self, wanted: int, prefix: str) -> None:
         loop = asyncio.get_running_loop()
         self._now = loop.time
-        self._opening = opening
         self._wanted = wanted
         self._prefix = prefix
-        self._parser = httptools.HttpResponseParser(self)
-        self._rest = b""
         self._decode = msgspec.json.Decoder(_Seen).decode
-        self.started: asyncio.Future[None] = loop.create_future()
         self.all_bound: asyncio.Future[None] = loop.create_future()
         self.bound: dict[str, float] = {}
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)
-        self.transport.write(self._opening)
-
-    def data_received(self, data: bytes) -> None:
-        self._parser.feed_data(data)
-
-    def on_headers_complete(self) -> None:
-        self.started.set_result(None)
-
-    def on_body(self, data: bytes) -> None:
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()
+    def told(self, lines: Iterable[bytes]) -> None:
         now = self._now()
         for line in lines:
             if b'"phase":"Bound"' in line:
@@ -115,18 +99,71 @@ class BoundWatch(asyncio.Protocol):
             self.all_bound.set_result(None)
 
 
+class BoundWatch(asyncio.Protocol):
+    """One watch of all claims, which begins with those that there are."""
+
+    def __init__(self, opening: bytes, seen: Bindings) -> None:
+        self._opening = opening
+        self._seen = seen
+        self._parser = httptools.HttpResponseParser(self)
+        self._rest = b""
+        self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.ended = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.write(self._opening)
+
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self.ended.set()
+        if not self.started.done():
+            self.started.set_result(None)
+
+    def on_headers_complete(self) -> None:
+        self.started.set_result(None)
+
+    def on_message_complete(self) -> None:
+        self.ended.set()
+
+    def on_body(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._seen.told(lines)
+
+
 @asynccontextmanager
-async def watching(target: Server, wanted: int, prefix: str) -> AsyncIterator[BoundWatch]:
-    """Until so many claims whose names begin so are Bound."""
+async def watching(target: Server, wanted: int, prefix: str) -> AsyncIterator[Bindings]:
+    """Until so many claims whose names begin so are Bound.
+
+    kube-apiserver ends the watch of who falls behind: then another one begins.
+    """
     loop = asyncio.get_running_loop()
+    seen = Bindings(wanted, prefix)
     opening = request(target, "GET", f"{CLAIMS}?watch=1")
-    _, watch = await loop.create_connection(
-        partial(BoundWatch, opening, wanted, prefix), target.host, target.port, ssl=target.tls
-    )
-    await watch.started
+
+    async def open_watch() -> BoundWatch:
+        _, watch = await loop.create_connection(
+            partial(BoundWatch, opening, seen), target.host, target.port, ssl=target.tls
+        )
+        await watch.started
+        return watch
+
+    watch = await open_watch()
+
+    async def keep() -> None:
+        nonlocal watch
+        while True:
+            await watch.ended.wait()
+            watch.transport.close()
+            watch = await open_watch()
+
+    keeping = asyncio.create_task(keep())
     try:
-        yield watch
+        yield seen
     finally:
+        keeping.cancel()
         watch.transport.close()
 
 

@@ -37,7 +37,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def _etcd(program: Path, directory: Path) -> AsyncIterator[tuple[str, Process]]:
+async def etcd_alone(program: Path, directory: Path) -> AsyncIterator[tuple[str, Process]]:
     client, peer = (f"http://{LOOPBACK}:{free_port()}" for _ in range(2))
     process = await asyncio.create_subprocess_exec(
         program,
@@ -68,7 +68,7 @@ async def _creates(servers: list[Server], first: int, last: int) -> float:
 async def _measured(program: Path, count: int) -> Measured:
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
-        url, etcd = await stack.enter_async_context(_etcd(program, directory / "etcd"))
+        url, etcd = await stack.enter_async_context(etcd_alone(program, directory / "etcd"))
         servers = [
             await stack.enter_async_context(
                 served(directory / f"server-{number}", "apiserver", "--etcd-servers", url)

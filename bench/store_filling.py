@@ -66,6 +66,8 @@ async def fill(at: Cluster, claims: int, nodes: int, pods: int) -> None:
             kinds += [Pod, Attachment]
         for kind in kinds:
             await models[kind].copy(at, number, nodes)
+    for table in at.store.tables():
+        at.store.range(table, limit=1)  # names are put in order, as in a server that has started
 
 
 async def _models(at: Cluster) -> "dict[type[ApiObject], _Model]":

@@ -357,7 +357,8 @@ REFUSED: dict[str, tuple[Doc, str]] = {
     ),
     "no expression of a bool": (
         a_policy("'text'"),
-        "spec.validations[0].expression: Invalid value: \"'text'\": compilation failed: ",
+        "spec.validations[0].expression: Invalid value: \"'text'\": must evaluate to bool but got "
+        "string",
     ),
     "no expression at all": (
         a_policy("object."),

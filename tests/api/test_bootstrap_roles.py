@@ -21,8 +21,8 @@ async def test_they_are_there_at_the_first_start_and_complete_after_the_next(
     server = own_api_server
     names = {doc["metadata"]["name"] for doc in server.ask("GET", ROLES).doc["items"]}
     assert {"cluster-admin", "admin", "edit", "view", "system:discovery"} <= names
-    assert len(names) == 68
-    assert len(server.ask("GET", f"{RBAC}/clusterrolebindings").doc["items"]) == 45
+    assert len(names) == 73
+    assert len(server.ask("GET", f"{RBAC}/clusterrolebindings").doc["items"]) == 50
     await until(lambda: len(rules_of(server, "admin")) > len(rules_of(server, "edit")) > 0)
 
     for name, kept in (("system:monitoring", "true"), ("system:basic-user", "false")):

@@ -80,6 +80,11 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "validatingwebhookconfigurations": ("", "cluster", []),
         "validatingadmissionpolicies": ("", "cluster", ["status"]),
         "validatingadmissionpolicybindings": ("", "cluster", []),
+        "mutatingadmissionpolicies": ("", "cluster", []),
+        "mutatingadmissionpolicybindings": ("", "cluster", []),
+    },
+    "apis/storagemigration.k8s.io/v1": {
+        "storageversionmigrations": ("", "cluster", ["status"]),
     },
     "apis/scheduling.k8s.io/v1": {"priorityclasses": ("pc", "cluster", [])},
     "apis/batch/v1": {

@@ -74,6 +74,18 @@ async def test_openapi_has_the_fields_of_the_release(
     assert (field in swagger[message]["properties"]) == (release == only_in)
 
 
+async def test_a_pod_is_bound_to_what_is_no_name_of_a_node_in_1_35_alone(
+    api: ApiUnderTest, release: str
+) -> None:
+    await api.post(PODS, a_pod("web"))
+    target = {"metadata": {"name": "web"}, "target": {"kind": "Node", "name": "Not_A_Node"}}
+    answer = await api.post(f"{PODS}/web/binding", target)
+    assert answer.code == (422 if release == "1.37" else 201), answer.text
+    if release == "1.37":
+        told = 'target.name: Invalid value: "Not_A_Node": a lowercase RFC 1123 subdomain'
+        assert told in answer.doc["message"]
+
+
 async def test_a_field_of_a_later_release_is_unknown_before(
     api: ApiUnderTest, release: str
 ) -> None:
@@ -194,7 +206,7 @@ async def test_a_patch_is_not_blamed_for_fields_that_another_release_has_stored(
         answer = await older.patch(f"{driver}&fieldManager=m", LABEL[media], media)
         assert (answer.code, answer.warnings) == (200, []), answer.text
         assert answer.doc["metadata"]["labels"] == {"a": "b"}
-        assert "preventPodSchedulingIfMissing" not in answer.doc["spec"]
+        assert answer.doc["spec"]["preventPodSchedulingIfMissing"] is False, "it is not erased"
         refused = await older.patch(driver, {"spec": {"preventPodSchedulingIfMissing": True}})
         assert refused.code == 422
         assert 'unknown field "spec.preventPodSchedulingIfMissing"' in refused.doc["message"]

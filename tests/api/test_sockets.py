@@ -1,6 +1,7 @@
 """HTTP as it arrives on real sockets: in pieces, in heaps, and in ways nobody should send it."""
 
 import asyncio
+import gzip
 import json
 import signal
 from collections.abc import AsyncIterator
@@ -384,3 +385,32 @@ async def test_watches_end_cleanly_at_sigterm(own_server: RealServer) -> None:
         assert await idle.ended()
     assert own_server.wait() == 0
     assert own_server.log.read_text() == ""
+
+
+async def test_a_large_answer_and_a_watch_list_are_compressed_for_who_asks(
+    server: RealServer, client: RawHttp
+) -> None:
+    server.ask("POST", NAMESPACES, a_namespace("compressed"))
+    maps = "/api/v1/namespaces/compressed/configmaps"
+    for number in range(3):
+        got = await client.ask("POST", maps, a_config_map(f"m{number}", v=f"{number}" * 200_000))
+        assert got.code == 201
+    asks = {"accept-encoding": "gzip"}
+    await client.send(client.request("GET", maps, headers=asks))
+    head = await client.head()
+    assert (head.code, head.headers["content-encoding"]) == (200, "gzip")
+    body = b""
+    while piece := await client.chunk():
+        body += piece
+    listed = json.loads(gzip.decompress(body))["items"]
+    assert {item["metadata"]["name"] for item in listed} >= {"m0", "m1", "m2"}
+    got = await client.ask("GET", f"{maps}/m1")  # the connection is fit for more
+    assert got.doc["data"] == {"v": "1" * 200_000}
+    url = f"{maps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+    await client.send(client.request("GET", url, headers=asks))
+    head = await client.head()
+    assert head.headers["content-encoding"] == "gzip"
+    names: set[str] = set()
+    while not names >= {"m0", "m1", "m2"}:
+        for line in gzip.decompress(await client.chunk()).splitlines():
+            names.add(json.loads(line)["object"]["metadata"].get("name", ""))

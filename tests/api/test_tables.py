@@ -82,6 +82,18 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Name::name, PolicyName, ParamRef, Age",
         ["binding", "none", "<unset>", "2m5s"],
     ),
+    "StorageVersionMigration": (
+        "Name, Resource, Status",
+        ["m", "configmaps", "Succeeded"],
+    ),
+    "MutatingAdmissionPolicy": (
+        "Name::name, Mutations:integer, ParamKind, Age",
+        ["policy", 1, "<unset>", "2m5s"],
+    ),
+    "MutatingAdmissionPolicyBinding": (
+        "Name::name, PolicyName, ParamRef, Age",
+        ["binding", "none", "<unset>", "2m5s"],
+    ),
     "MutatingWebhookConfiguration": ("Name::name, Webhooks:integer, Age", ["hooks", 1, "2m5s"]),
     "ValidatingWebhookConfiguration": ("Name::name, Webhooks:integer, Age", ["hooks", 1, "2m5s"]),
     "VolumeAttributesClass": ("Name::name, DriverName, Age", ["gold", "d.example.com", "2m5s"]),

@@ -52,6 +52,9 @@ NEEDS_VERSION = {
     "ValidatingWebhookConfiguration",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionPolicyBinding",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+    "StorageVersionMigration",
 }
 CREATED_BY_PUT = {"Endpoints", "Lease", "Event", "Event of events.k8s.io"}
 

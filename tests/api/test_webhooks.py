@@ -218,6 +218,31 @@ async def test_one_is_asked_again_if_a_later_one_changed_something(
     assert names == ["", "l1", "l1,l2"]
 
 
+async def test_policies_come_first_and_once_more_what_asks_for_it(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    """Both append to one text."""
+    before = "object.?data.order.orValue('')"
+    expression = f"Object{{data: {{'order': {before} + 'p'}}}}"
+    change = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"]}
+    match = {"resourceRules": [{**rule, "resources": ["configmaps"]}]}
+    spec = {"matchConstraints": match, "mutations": [change], "reinvocationPolicy": "IfNeeded"}
+    policies = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
+    made = await api.post(policies, {"metadata": {"name": "p"}, "spec": spec})
+    assert made.code == 201, made.text
+    binding = {"metadata": {"name": "b"}, "spec": {"policyName": "p"}}
+    await api.post(policies.replace("policies", "policybindings"), binding)
+
+    def respond(request: Doc) -> Doc:
+        order = request["object"]["data"]["order"] + "h"
+        return patched({"op": "replace", "path": "/data/order", "value": order})
+
+    hook.respond = respond
+    await mutating(api, hook, reinvocationPolicy="IfNeeded")
+    assert (await api.post(MAPS, a_map())).doc["data"]["order"] == "phph"
+
+
 async def test_a_change_that_spoils_the_object_is_refused(
     api: ApiUnderTest, hook: WebhookServer
 ) -> None:

@@ -10,6 +10,7 @@ TYPED: Mapping[str, str] = {
     "docs/custom-resources.md#A kind in five minutes": "tests/clients/test_pages.py",
     "docs/custom-resources.md#An operator": "tests/clients/test_guides.py",
     "docs/custom-resources.md#Versions that a webhook converts": "tests/clients/test_pages.py",
+    "docs/webhooks.md#One for claims": "tests/clients/test_pages.py",
     "docs/dashboard.md#The storage of a cluster in a browser": "tests/clients/test_pages.py",
     "docs/everyday.md#When a machine dies": "tests/clients/test_pages.py",
     "docs/images.md#Pulling by hand, and importing": "tests/clients/test_pod_images.py",

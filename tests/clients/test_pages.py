@@ -24,7 +24,7 @@ pytest_plugins = ("pytester",)
 pytestmark = pytest.mark.timeout(300)
 PATIENCE = 60.0
 UNMEASURED = "no volume of a running pod has been measured\n"
-PORT = "9443"  # of the webhook in examples/conversion
+PORT = "9443"  # of the webhooks in examples
 
 CLASS = {
     "apiVersion": "storage.k8s.io/v1",
@@ -185,19 +185,39 @@ def test_a_kind_in_five_minutes(cluster: Cluster, reader: Kubectl, tmp_path: Pat
 def test_versions_that_a_webhook_converts(reader: Kubectl, tmp_path: Path) -> None:
     """On a port of its own."""
     (block,) = code_in("custom-resources.md", "sh", "Versions that a webhook converts")
-    port = str(_free_port())
-    shutil.copytree(ROOT / "examples" / "conversion", tmp_path / "examples" / "conversion")
-    for path in (tmp_path / "examples" / "conversion").glob("*.yaml"):
-        path.write_text(path.read_text().replace(PORT, port))
-    typed = block.replace(PORT, port).replace(" &\n", " > webhook.log 2>&1 &\n")
-    typed = typed.replace("python ", f"{sys.executable} ")  # itself the job that is killed
 
-    ran = reader.shell(f"set -e\ntrap 'kill $(jobs -p)' EXIT\n{typed}", tmp_path)
+    ran = reader.shell(_with_webhook("conversion", block, tmp_path), tmp_path)
 
     assert ran.code == 0, ran
     rows = [line.split() for line in ran.out.splitlines()]
     tables = (["NAME", "SIZE"], ["tea", "3x4"], ["NAME", "WIDTH", "HEIGHT"], ["tea", "3", "4"])
     assert [row for row in rows if row in tables] == list(tables), ran.out
+
+
+def test_a_webhook_for_claims(reader: Kubectl, tmp_path: Path) -> None:
+    make, refuse, remove = code_in("webhooks.md", "sh", "One for claims")
+    allowed = _with_webhook("webhook", make, tmp_path)
+    removed = remove.replace("kill %1\n", "")  # the trap does it
+
+    ran = reader.shell(f"{allowed}\nset +e\n{refuse}\nset -e\n{removed}", tmp_path)
+
+    assert ran.code == 0, ran
+    assert "\nadmin\n" in ran.out
+    assert "Warning: it can grow to 100 Gi at most" in ran.err
+    (refused,) = (line for line in ran.err.splitlines() if line.startswith("Error"))
+    assert f"    {refused}\n" in (ROOT / "docs" / "webhooks.md").read_text()
+
+
+def _with_webhook(example: str, typed: str, place: Path) -> str:
+    """A script in which the webhook of an example runs, on a port of its own."""
+    port = str(_free_port())
+    shutil.copytree(ROOT / "examples" / example, place / "examples" / example)
+    for path in (place / "examples" / example).glob("*.yaml"):
+        path.write_text(path.read_text().replace(PORT, port))
+    listens = "until [ -s webhook.log ]; do sleep 0.05; done"  # nobody types so fast
+    typed = typed.replace(PORT, port).replace(" &\n", f" > webhook.log 2>&1 &\n{listens}\n")
+    typed = typed.replace("python ", f"{sys.executable} ")  # itself the job that is killed
+    return f"set -e\ntrap 'kill $(jobs -p)' EXIT\n{typed}"
 
 
 def _free_port() -> int:

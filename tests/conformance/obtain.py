@@ -23,7 +23,8 @@ PACKAGES_PER_LINE = 200  # one line of progress after so many compiled packages
 
 _NO_LETTER = re.compile(r"\W")
 _ERROR = re.compile(r'"Error": "(.*)"')
-_STAGED = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
+_PART = re.compile(r"^\s*(?:replace\s+)?(\S+) => \./(?:staging/|client$)", re.MULTILINE)
+_LANGUAGE = re.compile(r"^go \S+$", re.MULTILINE)
 
 Say = Callable[[str], None]
 
@@ -39,7 +40,7 @@ class Program(msgspec.Struct, frozen=True):
     module: str
     version: str
     package: str
-    staging: str = ""  # the version that the parts of the module are released under
+    staging: str = ""  # the version that its parts are released under, if not its own
     variable: str = ""  # of the linker, that the version is written to
     linked: tuple[str, ...] = ()  # other variables that its own Makefile sets, with their values
     is_test: bool = False  # a package of tests, compiled into a program
@@ -107,7 +108,7 @@ SNAPSHOT_METADATA_LISTER = Program(
     "snapshot-metadata-lister",
     "github.com/kubernetes-csi/external-snapshot-metadata",
     "v1.1.0",
-    "github.com/kubernetes-csi/external-snapshot-metadata/examples/snapshot-metadata-lister",
+    "github.com/kubernetes-csi/external-snapshot-metadata/tools/snapshot-metadata-lister",
 )
 
 HELM = Program("helm", "helm.sh/helm/v3", "v3.19.0", "helm.sh/helm/v3/cmd/helm", is_whole=True)
@@ -277,14 +278,14 @@ def _home(program: Program) -> Path:
 def _write_module(program: Program, home: Path) -> None:
     """A module that requires the program's, and every part of it in the version it was released as.
 
-    Kubernetes' own `go.mod` points its parts at directories beside it, which a module that is
-    downloaded does not carry.
+    Some `go.mod`, as Kubernetes', point the parts at directories beside them, which a downloaded
+    module does not carry.
     """
     settings = _settings(program)
     wanted = f"{program.module}@{program.version}"
     answer = _run(["go", "mod", "download", "-json", wanted], home, settings)
-    staged = _STAGED.findall(Path(json.loads(answer)["GoMod"]).read_text())
-    (home / "go.mod").write_text("\n".join(_module(program, staged)))
+    theirs = Path(json.loads(answer)["GoMod"]).read_text()
+    (home / "go.mod").write_text("\n".join(_module(program, theirs)))
 
 
 def _settings(program: Program) -> dict[str, str]:
@@ -297,11 +298,14 @@ def _settings(program: Program) -> dict[str, str]:
     return settings
 
 
-def _module(program: Program, staged: list[str]) -> Iterator[str]:
+def _module(program: Program, theirs: str) -> Iterator[str]:
+    """The lines of its `go.mod`; `theirs` is that of the program's module."""
     yield f"module peer.local/{program.name}\n"
+    if language := _LANGUAGE.search(theirs):
+        yield f"{language[0]}\n"  # without it Go loads the modules of all modules: 6,000 files
     yield f"require {program.module} {program.version}\n"
-    for part in staged:
-        yield f"replace {part} => {part} {program.staging}"
+    for part in _PART.findall(theirs):
+        yield f"replace {part} => {part} {program.staging or program.version}"
     for line in program.replaced:
         yield f"replace {line}"
     yield ""
@@ -310,7 +314,7 @@ def _module(program: Program, staged: list[str]) -> Iterator[str]:
 def _build(program: Program, home: Path, binary: Path, say: Say) -> None:
     say(f"building {program.name}; this takes some minutes, once")
     unfinished = binary.with_suffix(".unfinished")
-    verb = ("test", "-c") if program.is_test else ("build",)
+    verb = ("test", "-c", "-vet=off") if program.is_test else ("build",)
     # -mod=mod asks for the modules of this one program; `go mod tidy` takes ten times as long.
     command = ["go", *verb, "-v", "-mod=mod", "-buildvcs=false", "-o", str(unfinished)]
     linked = list(program.linked)

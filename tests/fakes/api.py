@@ -218,6 +218,7 @@ async def running_api(
                 parts.garbage,
                 parts.events,
                 parts.quotas,
+                parts.migrations,
             )
         ]
         await settle()

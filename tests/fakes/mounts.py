@@ -94,6 +94,9 @@ class FakeMounts:
     def unmount(self, target: Path) -> None:
         self._take_away(MountCall("unmount", target))
 
+    def detach(self, target: Path) -> None:
+        self._take_away(MountCall("detach", target))
+
     def unmount_by_force(self, target: Path, after_seconds: float) -> None:
         self._take_away(MountCall("unmount_by_force", target, options=(str(after_seconds),)))
 

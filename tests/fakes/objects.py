@@ -1,6 +1,7 @@
 """Documents of every kind as clients write them: legal, small, each call a fresh one."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mooring.apiserver.kinds.registry import builtin
@@ -45,6 +46,9 @@ MUTATING_WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfig
 VALIDATING_WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 ADMISSION_POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 POLICY_BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+MUTATING_POLICIES = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
+MUTATING_BINDINGS = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings"
+MIGRATIONS = "/apis/storagemigration.k8s.io/v1/storageversionmigrations"
 TRUST_BUNDLES = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
 PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
@@ -299,9 +303,16 @@ def a_webhook_configuration(kind: str = "Validating", name: str = "hooks") -> Do
     return _an_object(f"{kind}WebhookConfiguration", version, name, webhooks=[hook])
 
 
+_ABOUT_NOTHING = {
+    "operations": ["CREATE"],
+    "apiGroups": ["none.example.com"],
+    "apiVersions": ["v1"],
+    "resources": ["nothings"],
+}
+
+
 def an_admission_policy(name: str = "policy") -> Doc:
-    rule = {"operations": ["CREATE"], "apiGroups": ["none.example.com"], "apiVersions": ["v1"]}
-    match = {"resourceRules": [{**rule, "resources": ["nothings"]}]}
+    match = {"resourceRules": [_ABOUT_NOTHING]}
     spec = {"matchConstraints": match, "validations": [{"expression": "true"}]}
     version = "admissionregistration.k8s.io/v1"
     return _an_object("ValidatingAdmissionPolicy", version, name, spec=spec)
@@ -311,6 +322,28 @@ def a_policy_binding(name: str = "binding") -> Doc:
     spec = {"policyName": "none", "validationActions": ["Deny"]}
     version = "admissionregistration.k8s.io/v1"
     return _an_object("ValidatingAdmissionPolicyBinding", version, name, spec=spec)
+
+
+def a_mutating_policy(name: str = "policy") -> Doc:
+    mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'test'}]"}}
+    spec = {
+        "matchConstraints": {"resourceRules": [_ABOUT_NOTHING]},
+        "mutations": [mutation],
+        "reinvocationPolicy": "Never",
+    }
+    version = "admissionregistration.k8s.io/v1"
+    return _an_object("MutatingAdmissionPolicy", version, name, spec=spec)
+
+
+def a_mutating_binding(name: str = "binding") -> Doc:
+    version = "admissionregistration.k8s.io/v1"
+    return _an_object("MutatingAdmissionPolicyBinding", version, name, spec={"policyName": "none"})
+
+
+def a_migration(name: str = "m", group: str = "example.com", resource: str = "widgets") -> Doc:
+    spec = {"resource": {"group": group, "resource": resource}}
+    version = "storagemigration.k8s.io/v1"
+    return _an_object("StorageVersionMigration", version, name, spec=spec)
 
 
 def a_priority_class(name: str = "high", value: int = 1000, **body: Any) -> Doc:
@@ -428,6 +461,12 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "ValidatingWebhookConfiguration": (VALIDATING_WEBHOOKS, a_webhook_configuration),
     "ValidatingAdmissionPolicy": (ADMISSION_POLICIES, an_admission_policy),
     "ValidatingAdmissionPolicyBinding": (POLICY_BINDINGS, a_policy_binding),
+    "MutatingAdmissionPolicy": (MUTATING_POLICIES, a_mutating_policy),
+    "MutatingAdmissionPolicyBinding": (MUTATING_BINDINGS, a_mutating_binding),
+    "StorageVersionMigration": (
+        MIGRATIONS,
+        partial(a_migration, group="", resource="configmaps"),  # over at once
+    ),
     "PriorityClass": (PRIORITY_CLASSES, a_priority_class),
     "PodDisruptionBudget": (BUDGETS, a_budget),
     "NetworkPolicy": (NETWORK_POLICIES, a_network_policy),

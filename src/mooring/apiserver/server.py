@@ -47,12 +47,14 @@ from mooring.apiserver.lifecycle.kubernetes_service import announce
 from mooring.apiserver.lifecycle.namespace_controller.run import Namespaces
 from mooring.apiserver.lifecycle.quota_status import QuotaStatus
 from mooring.apiserver.lifecycle.shared_keys import check_shared_keys
+from mooring.apiserver.lifecycle.storage_migration.run import StorageMigrations
 from mooring.apiserver.lifecycle.system_priority_classes import create_system_priority_classes
 from mooring.apiserver.limits.turns import Turns
 from mooring.apiserver.node_proxy.dial import Nodes
 from mooring.apiserver.node_proxy.http_proxy import HttpProxy
 from mooring.apiserver.node_proxy.pods import PodProxy
 from mooring.apiserver.openapi.serving import OpenApi
+from mooring.apiserver.policies.mutations import Mutations
 from mooring.apiserver.policies.policies import Policies
 from mooring.apiserver.schema.parse import load
 from mooring.apiserver.store.contract import Store
@@ -94,6 +96,7 @@ class Parts(msgspec.Struct, frozen=True):
     events: EventExpiry
     roles: RoleAggregation
     quotas: QuotaStatus
+    migrations: StorageMigrations
     access: Access
     metrics: Metrics
     health: Health
@@ -136,6 +139,15 @@ def assemble(
         Frames(frame),
         count_events,
         turns,
+        Mutations(
+            store,
+            kinds,
+            schema,
+            objects,
+            authorizer.authorize,
+            judging,
+            conversions.in_version,
+        ),
         Webhooks(store, kinds, objects, authorizer.authorize, asking, conversions, judging),
         conversions,
         Charging(store),
@@ -164,6 +176,7 @@ def assemble(
         events=EventExpiry(backend),
         roles=RoleAggregation(backend, writer),
         quotas=QuotaStatus(backend),
+        migrations=StorageMigrations(backend, writer),
         access=access,
         metrics=metrics,
         health=health,
@@ -275,6 +288,7 @@ async def running(
                     *((parts.events,) if open_shared is None else ()),
                     parts.roles,
                     parts.quotas,
+                    parts.migrations,
                     Renewal(pki, certified, server.use, clock),
                     server,
                 )
@@ -283,6 +297,7 @@ async def running(
             yield Running(Address(address.host, server.port), pki, tokens, parts)
             for task in reversed(owned):
                 task.cancel()
+            parts.api.compression.close()
             await parts.backend.webhooks.close()
     finally:
         await store.close()

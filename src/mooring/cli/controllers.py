@@ -7,8 +7,8 @@ import typer
 
 from mooring.cli.flags import (
     NODE_MONITOR_GRACE,
-    RELEASE,
     VOLUME_PLUGIN_DIR,
+    FollowedRelease,
     Format,
     Kubeconfig,
     LeaderElect,
@@ -17,7 +17,6 @@ from mooring.cli.flags import (
     LogLevel,
     MetricsAddress,
     NodeMonitorGrace,
-    Release,
 )
 from mooring.cli.say import say
 
@@ -131,7 +130,7 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     enable_distributed_snapshotting: DistributedSnapshotting = False,  # noqa: FBT002  likewise
     snapshot_lease_namespace: SnapshotLeaseNamespace = "kube-system",
     flex_volume_plugin_dir: FlexVolumePluginDir = VOLUME_PLUGIN_DIR,
-    kubernetes_version: Release = RELEASE,
+    kubernetes_version: FollowedRelease = "",
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -158,7 +157,7 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Recycling
     from mooring.controllers.role import choose
-    from mooring.model.kubernetes_version import parse_version
+    from mooring.model.kubernetes_version import parse_followed
     from mooring.stack.standalone import Cluster, Standalone, run_controllers
 
     log.to_stderr(log_level, log_format)
@@ -173,7 +172,10 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
         else DEFAULT_TEMPLATE,
     )
     wanted = Standalone(
-        kubeconfig, leader_elect, metrics_address, parse_version(kubernetes_version)
+        kubeconfig,
+        leader_elect,
+        metrics_address,
+        parse_followed(kubernetes_version),
     )
     cluster = Cluster(
         choose(controllers),

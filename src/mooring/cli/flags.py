@@ -151,6 +151,15 @@ Release = Annotated[
         "fields, texts and controllers are like (docs/kubernetes-versions.md).",
     ),
 ]
+FollowedRelease = Annotated[
+    str,
+    typer.Option(
+        "--kubernetes-version",
+        help="The release of Kubernetes that is followed, 1.35 or 1.37 "
+        "(docs/kubernetes-versions.md).",
+        show_default="the one nearest to the server's",
+    ),
+]
 NodeMonitorGrace = Annotated[
     float,
     typer.Option(

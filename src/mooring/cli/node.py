@@ -7,12 +7,12 @@ import typer
 
 from mooring.cli.flags import (
     CLUSTER_DOMAIN,
-    RELEASE,
     RESOLV_CONF,
     VOLUME_PLUGIN_DIR,
     AllowedUnsafeSysctls,
     ClusterDnsServers,
     ClusterDomain,
+    FollowedRelease,
     Format,
     HostRootfs,
     ImageConfig,
@@ -23,7 +23,6 @@ from mooring.cli.flags import (
     MetricsAddress,
     NodeName,
     PullImages,
-    Release,
     ResolvConf,
     SeccompDefault,
     VolumePluginDir,
@@ -78,7 +77,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     cluster_domain: ClusterDomain = CLUSTER_DOMAIN,
     resolv_conf: ResolvConf = RESOLV_CONF,
     volume_stats_agg_period: VolumeStatsPeriod = 60,
-    kubernetes_version: Release = RELEASE,
+    kubernetes_version: FollowedRelease = "",
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -98,7 +97,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     Example: mooring node --join https://10.0.0.5:6443 --token 5f0c... --node-name worker-1
     """
     from mooring import log
-    from mooring.model.kubernetes_version import parse_version
+    from mooring.model.kubernetes_version import parse_followed
     from mooring.node.names.options import DnsOptions
     from mooring.node.options import NodeOptions
     from mooring.node.status.hardware import own_address
@@ -110,7 +109,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
         kubeconfig,
         leader_elect=False,
         metrics_address=metrics_address,
-        release=parse_version(kubernetes_version),
+        release=parse_followed(kubernetes_version),
     )
     options = NodeOptions(
         node_name,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mooring.cli.flags import (
-    RELEASE,
+    FollowedRelease,
     Format,
     Kubeconfig,
     LeaderElect,
@@ -13,7 +13,6 @@ from mooring.cli.flags import (
     LogFormat,
     LogLevel,
     MetricsAddress,
-    Release,
 )
 from mooring.cli.say import say
 
@@ -24,7 +23,7 @@ def scheduler(
     scheduler_name: Annotated[
         str, typer.Option(help="Place pods that ask for a scheduler of this name.")
     ] = "default-scheduler",
-    kubernetes_version: Release = RELEASE,
+    kubernetes_version: FollowedRelease = "",
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -37,11 +36,14 @@ def scheduler(
     Example: mooring scheduler --kubeconfig data/scheduler.kubeconfig
     """
     from mooring import log
-    from mooring.model.kubernetes_version import parse_version
+    from mooring.model.kubernetes_version import parse_followed
     from mooring.stack.standalone import Standalone, run_scheduler
 
     log.to_stderr(log_level, log_format)
     wanted = Standalone(
-        kubeconfig, leader_elect, metrics_address, parse_version(kubernetes_version)
+        kubeconfig,
+        leader_elect,
+        metrics_address,
+        parse_followed(kubernetes_version),
     )
     run_scheduler(wanted, say, scheduler_name)

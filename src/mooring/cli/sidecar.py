@@ -81,9 +81,24 @@ UidLength = Annotated[
 NodeDeployment = Annotated[
     bool,
     typer.Option(
-        help="snapshotter: run on each node, for the snapshots of its own volumes: those that the "
-        "controller labels with $NODE_NAME (--enable-distributed-snapshotting). Takes no lease.",
+        help="Run on each node, beside a driver that reaches the volumes of $NODE_NAME alone, and "
+        "serve these. Takes no lease. Snapshots have to be labelled with their nodes "
+        "(mooring controllers --enable-distributed-snapshotting).",
     ),
+]
+NodeDeploymentImmediate = Annotated[
+    bool,
+    typer.Option(help="With it, make also volumes of claims for which no pod chose a node."),
+]
+NodeDeploymentBase = Annotated[
+    float,
+    typer.Option(
+        help="Seconds before a node takes such a claim at most; doubled each time it cannot.",
+        min=0,
+    ),
+]
+NodeDeploymentMax = Annotated[
+    float, typer.Option(help="Seconds that they are doubled to at most.", min=0)
 ]
 Granted = Annotated[
     list[str] | None,
@@ -188,6 +203,9 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     groupsnapshot_name_prefix: GroupPrefix = "groupsnapshot",
     groupsnapshot_name_uuid_length: UidLength = -1,
     node_deployment: NodeDeployment = False,  # noqa: FBT002  likewise
+    node_deployment_immediate_binding: NodeDeploymentImmediate = True,  # noqa: FBT002  likewise
+    node_deployment_base_delay: NodeDeploymentBase = 20.0,
+    node_deployment_max_delay: NodeDeploymentMax = 60.0,
     granted: Granted = None,
     namespace: AccountNamespace = "default",
     plugin_registration_path: RegistrationPath = Path("/registration"),
@@ -227,7 +245,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.model.feature_gates import parse_gates
     from mooring.sidecars.lease_namespace import find_lease_namespace
     from mooring.sidecars.options import SidecarOptions
-    from mooring.sidecars.provisioner.options import ProvisionerOptions
+    from mooring.sidecars.provisioner.options import Delays, ProvisionerOptions
     from mooring.sidecars.provisioner.release import Release
     from mooring.sidecars.resizer.options import ResizerOptions
     from mooring.sidecars.role import Leases
@@ -264,7 +282,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
         place = Place("::", port, _tls_files(tls_cert, tls_key))
         run_snapshot_metadata(wanted, say, csi_address[0], place, options)
         return
-    leases, node = "", _own_node(roles) if node_deployment else ""
+    leases, node = "", _own_node() if node_deployment else ""
     if leader_elect and not node:
         around = Surroundings(os.environ, RealClock())
         leases = find_lease_namespace(leader_election_namespace, kubeconfig, around)
@@ -274,13 +292,15 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
             immediate_topology=immediate_topology,
             default_fs_type=default_fstype,
             controller_publish_readonly=controller_publish_readonly,
+            takes_immediate=node_deployment_immediate_binding,
+            turns=Delays(node_deployment_base_delay, node_deployment_max_delay),
         ),
         capacity_namespace,
         snapshotter=SnapshotterOptions(
             names=_pattern(snapshot_name_prefix, snapshot_name_uuid_length),
             group_names=_pattern(groupsnapshot_name_prefix, groupsnapshot_name_uuid_length),
-            node=node,
         ),
+        node=node,
         resizer=ResizerOptions(
             workers=workers,
             retry_seconds=retry_interval_start,
@@ -295,14 +315,12 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     run_sidecars(wanted, say, served, Leases(leases), _chosen(roles), csi_address)
 
 
-def _own_node(roles: list[str]) -> str:
+def _own_node() -> str:
     """The node that `--node-deployment` is about. Raises: UsageError."""
     import os
 
     from mooring.model.names import label_value
 
-    if roles != ["snapshotter"]:
-        raise UsageError("--node-deployment is for the snapshotter alone: run the others apart")
     node = os.environ.get("NODE_NAME", "")
     if not node or any(label_value(node)):
         raise UsageError("--node-deployment: set NODE_NAME to the name of this node")

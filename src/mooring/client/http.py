@@ -11,11 +11,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import urlencode
 
-import aiohttp
 import msgspec
-import yarl
 
 from mooring import __version__
+from mooring.client.connection import Answer, Connection
+from mooring.client.connections import Connections
 from mooring.client.contract import (
     EVERYTHING,
     Action,
@@ -30,8 +30,9 @@ from mooring.client.contract import (
 from mooring.client.credentials import Proof
 from mooring.client.decoding import UNREADABLE, Page, reader_of
 from mooring.client.endpoint import Endpoint
+from mooring.client.fence import check_fence
 from mooring.client.guards import listed_version, seen_uid, seen_version
-from mooring.client.http_watch import Changes, close_watch
+from mooring.client.http_watch import Changes, Lines
 from mooring.client.lost import FAILURES, lost
 from mooring.client.paths import path_of
 from mooring.client.refusals import refusal
@@ -50,6 +51,7 @@ from mooring.errors import (
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
+from mooring.model.secret_value import SecretValue
 
 USER_AGENT = f"mooring/{__version__}"
 PAGE = 500  # objects per page of a list
@@ -57,18 +59,23 @@ MOST_AT_ONCE = 128  # concurrent requests, watches not counted; others wait for 
 MOST_TRIES = 5
 LONGEST_WAIT = 10  # seconds of Retry-After that are waited; for more, the refusal is raised
 SHORTEST_WATCH, LONGEST_WATCH = 300, 600  # seconds; spread, so that watches do not end together
-PATIENCE = aiohttp.ClientTimeout(total=60, sock_connect=10)
 SLACK = 30  # seconds that a server may exceed the timeout of a watch
 WATCH_IDLE_SECONDS = 160  # seconds without a byte on a watch; servers send a bookmark every minute
-ANSWER_SECONDS = 60  # until the headers of the response
+ANSWER_SECONDS = 60  # until the answer is here; of a stream, until it begins
 
 MOST_REFUSAL_BYTES = 4 << 20
 _SENDABLE = re.compile(rb"[ -~]+")
+_TARGET = re.compile(r"[!-~]+")
 
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
-_UNCHECKED = {"fieldValidation": "Ignore"}
+_UNCHECKED = "fieldValidation=Ignore"
 """Spares the server a second, strict decoding, whose warnings no controller reads."""
+_HEADERS = (
+    f"User-Agent: {USER_AGENT}\r\nAccept: {_JSON}\r\n"
+    # No compression: lists are large and servers near, so it costs more than it saves.
+    "Accept-Encoding: identity\r\n"
+)
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Doc).decode
 
@@ -78,10 +85,10 @@ class _Ask(msgspec.Struct, frozen=True):
 
     method: str
     path: str
-    query: Mapping[str, str] = {}
+    query: str = ""
     body: bytes | None = None
     media: str = _JSON
-    patience: aiohttp.ClientTimeout = PATIENCE
+    is_stream: bool = False  # its answer is read while it arrives
 
     def may_try_again(self, error: ApiError) -> bool:
         """True for reads; for a write only if the server said that it changed nothing."""
@@ -93,21 +100,21 @@ class _Ask(msgspec.Struct, frozen=True):
 
 
 class HttpClient:
-    """`Client`, over HTTP. Build it with `connect`, which owns the session."""
+    """`Client`, over HTTP. Build it with `connect`, which closes it."""
 
     def __init__(
         self,
         endpoint: Endpoint,
-        session: aiohttp.ClientSession,
         clock: Clock,
         rng: random.Random,
+        most_at_once: int = MOST_AT_ONCE,
     ) -> None:
         self._endpoint = endpoint
-        self._session = session
+        self._connections = Connections(endpoint)
         self._clock = clock
         self._rng = rng
         self._tls = Tls(endpoint.trust) if endpoint.server.startswith("https:") else None
-        self._slots = asyncio.Semaphore(MOST_AT_ONCE)
+        self._slots = asyncio.Semaphore(most_at_once)
 
     @property
     def server(self) -> str:
@@ -117,6 +124,10 @@ class HttpClient:
     async def check(self) -> None:
         """Check that there are credentials. Raises: UsageError."""
         self._context(await self._endpoint.source.proof())
+
+    async def close(self) -> None:
+        """End what is under way."""
+        await self._connections.close()
 
     # Client
 
@@ -138,7 +149,7 @@ class HttpClient:
                 raise
             # The continue token expired: list without pages.
             path = path_of(kind.resource, scope.namespace)
-            asked = await self._ask(_Ask("GET", path, _selectors(scope)))
+            asked = await self._ask(_Ask("GET", path, urlencode(_selectors(scope))))
             return _listing(reader_of(kind).read_page(asked))
         return Listing(items, version, unread)
 
@@ -149,14 +160,15 @@ class HttpClient:
         path = path_of(kind.resource, scope.namespace)
         query = {**_selectors(scope), "limit": str(PAGE)}
         read = reader_of(kind).read_page
-        page = read(await self._ask(_Ask("GET", path, query)))
+        page = read(await self._ask(_Ask("GET", path, urlencode(query))))
         yield _listing(page)
         last = ""
         while token := page.metadata.next:
             if token == last:
                 raise ServerError("the pages of a list have no end: one leads to itself")
             last = token
-            page = read(await self._ask(_Ask("GET", path, {**query, "continue": token})))
+            next_query = urlencode({**query, "continue": token})
+            page = read(await self._ask(_Ask("GET", path, next_query)))
             yield _listing(page)
 
     @asynccontextmanager
@@ -171,15 +183,11 @@ class HttpClient:
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(lasts),
         }
-        patience = aiohttp.ClientTimeout(
-            total=lasts + SLACK, sock_connect=10, sock_read=WATCH_IDLE_SECONDS
-        )
         path = path_of(kind.resource, scope.namespace)
-        response = await self._answer(_Ask("GET", path, query, patience=patience))
-        try:
-            yield Changes(response, reader_of(kind), self._endpoint.server)
-        finally:
-            close_watch(response)
+        async with self._stream(path, urlencode(query)) as answer:
+            server = self._endpoint.server
+            lines = Lines(answer, server, WATCH_IDLE_SECONDS, lasts + SLACK)
+            yield Changes(lines, reader_of(kind), server)
 
     async def create(self, kind: type[T], doc: Doc) -> T:
         resource = kind.resource
@@ -230,42 +238,34 @@ class HttpClient:
 
     async def read(self, path: str, query: Mapping[str, str]) -> bytes:
         """A page that is no resource. Raises: ApiError, ConnectionLost."""
-        return await self._ask(_Ask("GET", path, query))
+        return await self._ask(_Ask("GET", path, urlencode(query)))
 
     @asynccontextmanager
     async def follow(
         self, path: str, query: Mapping[str, str]
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """The lines of a page without an end, as they come. Raises: ApiError, ConnectionLost."""
-        patience = aiohttp.ClientTimeout(total=None, sock_connect=10)
-        response = await self._answer(_Ask("GET", path, query, patience=patience))
-        try:
-            yield self._lines(response)
-        finally:
-            close_watch(response)
-
-    async def _lines(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-        try:
-            async for line in response.content:
-                yield line
-        except FAILURES as error:
-            raise lost(self._endpoint.server, error) from error
+        async with self._stream(path, urlencode(query)) as answer:
+            yield _each(Lines(answer, self._endpoint.server))
 
     # requests
 
     async def _ask(self, ask: _Ask) -> bytes:
-        """The body of the response. Raises: ApiError, ConnectionLost."""
+        """The body of the answer. Raises: ApiError, ConnectionLost."""
         async with self._slots:
-            response = await self._answer(ask)
-            try:
-                return await response.read()
-            except FAILURES as error:
-                raise lost(self._endpoint.server, error) from error
-            finally:
-                response.release()
+            return await (await self._answer(ask)).rest()
 
-    async def _answer(self, ask: _Ask) -> aiohttp.ClientResponse:
-        """A successful response, whose body is not read yet."""
+    @asynccontextmanager
+    async def _stream(self, path: str, query: str) -> AsyncIterator[Answer]:
+        """Raises: ApiError, ConnectionLost."""
+        answer = await self._answer(_Ask("GET", path, query, is_stream=True))
+        try:
+            yield answer
+        finally:
+            answer.close()
+
+    async def _answer(self, ask: _Ask) -> Answer:
+        """A good answer: all of it, or the head of a stream."""
         for _ in range(MOST_TRIES - 1):
             try:
                 return await self._authenticated(ask)
@@ -275,7 +275,7 @@ class HttpClient:
                 await self._clock.sleep(error.retry_after)
         return await self._authenticated(ask)
 
-    async def _authenticated(self, ask: _Ask) -> aiohttp.ClientResponse:
+    async def _authenticated(self, ask: _Ask) -> Answer:
         proof = await self._proof()
         try:
             return await self._send(ask, proof)
@@ -284,32 +284,53 @@ class HttpClient:
                 raise
         return await self._send(ask, await self._proof())
 
-    async def _send(self, ask: _Ask, proof: Proof) -> aiohttp.ClientResponse:
-        url = f"{self._endpoint.server}{ask.path}"
-        if ask.query:
-            url = f"{url}?{urlencode(ask.query)}"
+    async def _send(self, ask: _Ask, proof: Proof) -> Answer:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                response = await self._session.request(
-                    ask.method,
-                    yarl.URL(url, encoded=True),
-                    data=ask.body,
-                    headers=_headers(ask, proof),
-                    ssl=self._context(proof),
-                    server_hostname=self._endpoint.trust.server_name or None,
-                    proxy=self._endpoint.proxy or None,
-                    timeout=ask.patience,
-                    allow_redirects=False,
-                )
-            if response.status < 300:
-                return response
-            async with response:
-                body = await _beginning(response)
+                answer = await self._exchange(ask, proof)
+                if answer.status < 300:
+                    return answer
+                body = await _beginning(answer)
         except UsageError as error:  # renewed certificates that cannot be used
             raise ConnectionLost(f"cannot log in to {self._endpoint.server}: {error}") from error
         except FAILURES as error:
             raise lost(self._endpoint.server, error) from error
-        raise refusal(response.status, body, response.headers.get("Retry-After"))
+        raise refusal(answer.status, body, answer.retry_after)
+
+    async def _exchange(self, ask: _Ask, proof: Proof) -> Answer:
+        """A read is sent again if the server has just closed the connection that was kept."""
+        request, context = self._request(ask, proof), self._context(proof)
+        while True:
+            connection, is_new = await self._connections.take(context)
+            is_write = ask.method != "GET"
+            if is_write:
+                _check_fence_for(connection)
+            answer = connection.ask(request, is_stream=ask.is_stream)
+            try:
+                await answer.ready()
+            except OSError:
+                if is_new or is_write:
+                    raise
+            except BaseException:  # cancelled, or out of patience
+                answer.close()
+                raise
+            else:
+                return answer
+
+    def _request(self, ask: _Ask, proof: Proof) -> bytes:
+        """Raises: UsageError, without the token, for one that is not valid in a header."""
+        target = f"{self._connections.prefix}{ask.path}"
+        if ask.query:
+            target = f"{target}?{ask.query}"
+        if not _TARGET.fullmatch(target):
+            raise ValueError(f"{target!r} is no target of a request")
+        head = f"{ask.method} {target} HTTP/1.1\r\n{self._connections.headers}{_HEADERS}"
+        if proof.token is not None:
+            head = f"{head}{_authorization(proof.token)}"
+        if ask.body is None:
+            return f"{head}\r\n".encode()
+        sent = f"Content-Type: {ask.media}\r\nContent-Length: {len(ask.body)}\r\n\r\n"
+        return f"{head}{sent}".encode() + ask.body
 
     async def _proof(self) -> Proof:
         """The proof to send. A source that worked before may fail for a while, so its UsageError
@@ -319,31 +340,40 @@ class HttpClient:
         except UsageError as error:
             raise ConnectionLost(f"cannot log in to {self._endpoint.server}: {error}") from error
 
-    def _context(self, proof: Proof) -> ssl.SSLContext | bool:
-        return True if self._tls is None else self._tls.context(proof)
+    def _context(self, proof: Proof) -> ssl.SSLContext | None:
+        return None if self._tls is None else self._tls.context(proof)
 
 
-async def _beginning(response: aiohttp.ClientResponse) -> bytes:
+async def _each(lines: Lines) -> AsyncIterator[bytes]:
+    while some := await lines.more():
+        for line in some:
+            yield line
+
+
+def _check_fence_for(connection: Connection) -> None:
+    """After the wait for a connection. Raises: what the fence raises."""
+    try:
+        check_fence()
+    except BaseException:
+        connection.abort()
+        raise
+
+
+async def _beginning(answer: Answer) -> bytes:
     """The first bytes of a refusal's body, enough for its Status."""
-    body = bytearray()
-    async for chunk in response.content.iter_chunked(1 << 16):
-        body += chunk
-        if len(body) > MOST_REFUSAL_BYTES:
-            break
-    return bytes(body)
+    body = b""
+    while len(body) < MOST_REFUSAL_BYTES and (piece := await answer.some()):
+        body += piece
+    answer.close()
+    return body
 
 
-def _headers(ask: _Ask, proof: Proof) -> dict[str, str]:
-    """Raises: UsageError, without the token, for a token that is not valid in a header."""
-    headers = {}
-    if ask.body is not None:
-        headers["Content-Type"] = ask.media
-    if proof.token is not None:
-        token = proof.token.reveal()
-        if not _SENDABLE.fullmatch(token):
-            raise UsageError("the token has characters that cannot be sent")
-        headers["Authorization"] = f"Bearer {token.decode()}"
-    return headers
+def _authorization(token: SecretValue) -> str:
+    """Raises: UsageError."""
+    shown = token.reveal()
+    if not _SENDABLE.fullmatch(shown):
+        raise UsageError("the token has characters that cannot be sent")
+    return f"Authorization: Bearer {shown.decode()}\r\n"
 
 
 def _listing(page: Page[T]) -> Listing[T]:

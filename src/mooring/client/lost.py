@@ -1,12 +1,12 @@
 """The error for a failed connection: one line with the cause and, if there is one, the remedy."""
 
 import os
+import ssl
 
-import aiohttp
-
+from mooring.client.connections import Unreachable
 from mooring.errors import ConnectionLost
 
-FAILURES = (aiohttp.ClientError, OSError, ValueError)
+FAILURES = (OSError, ValueError)
 """What a request can raise: also timeouts and TLS errors, and names, tokens and responses that are
 not valid HTTP."""
 
@@ -17,15 +17,14 @@ def lost(server: str, error: Exception) -> ConnectionLost:
 
 
 def _told(server: str, error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        why = error.certificate_error
-        said = getattr(why, "verify_message", "") or str(why)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        said = error.verify_message or str(error)
         return (
             f"the certificate of {server} cannot be trusted: {said.rstrip('.')}; check "
             "certificate-authority and tls-server-name in the kubeconfig"
         )
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return f"cannot reach {server}: {_reason(error.os_error)}"
+    if isinstance(error, Unreachable):
+        return f"cannot reach {server}: {_reason(error.cause)}"
     if isinstance(error, TimeoutError):
         return f"{server} did not answer in time"
     return f"the connection to {server} broke: {error or type(error).__name__}"
@@ -33,4 +32,6 @@ def _told(server: str, error: Exception) -> str:
 
 def _reason(error: OSError) -> str:
     """The system's text for the errno: asyncio's text repeats the address."""
+    if isinstance(error, ssl.SSLError):
+        return (error.reason or "no TLS").replace("_", " ").lower()
     return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)

@@ -49,4 +49,10 @@ class Options(msgspec.Struct, frozen=True):
     terminated_pods: int = TERMINATED_PODS  # finished pods that are kept, in the whole cluster
     snapshots: SnapshotOptions = SnapshotOptions()
     release: KubernetesVersion = NEWEST
+    protects_claims: bool = True  # else nobody here keeps it true whether they are in use
     flex: Drivers | None = None  # of FlexVolume, on the controllers' machine; None: not served
+
+    @property
+    def notes_use(self) -> bool:
+        """Whether bound claims say that they are unused."""
+        return self.protects_claims and self.release.marks_unused_claims

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from mooring.controllers.attachment import run as attachment
 from mooring.controllers.binding import run as binding
 from mooring.controllers.cronjob import run as cronjob
@@ -85,6 +87,8 @@ def choose(text: str) -> tuple[str, ...]:
 
 def build(loops: Loops, options: Options, chosen: Iterable[str] = CONTROLLERS) -> Loops:
     """Add the chosen controllers to the role."""
+    chosen = tuple(chosen)
+    options = replace(options, protects_claims="protection" in chosen)
     if options.flex is not None:
         loops.add(partial(lasting, "FlexVolume drivers", loops.clock, options.flex.run))
     for name in chosen:

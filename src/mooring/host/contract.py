@@ -74,6 +74,14 @@ class MountOps(Protocol):
         """
         ...
 
+    def detach(self, target: Path) -> None:
+        """As `unmount`, and without waiting: out of sight at once, gone when nobody uses it.
+
+        For binds alone: nothing is written back, and a server that is gone holds up nobody.
+        Raises: HostError when the mount is still there.
+        """
+        ...
+
     def unmount_by_force(self, target: Path, after_seconds: float) -> None:
         """Unmount as `unmount` does, but with force when that takes longer than `after_seconds`.
 

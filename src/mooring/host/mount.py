@@ -6,7 +6,7 @@ go through mount(8), as do the options that only it understands.
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -102,9 +102,15 @@ class Mounts:
             ) from refused
 
     def unmount(self, target: Path) -> None:
+        self._take_away(mount_calls.unmount, target)
+
+    def detach(self, target: Path) -> None:
+        self._take_away(mount_calls.detach_lazily, target)
+
+    def _take_away(self, call: Callable[[Path], None], target: Path) -> None:
         logger.debug("unmounting", target=target)
         try:
-            mount_calls.unmount(target)
+            call(target)
         except KernelRefused as refused:
             may_be_none = refused.errno in (errno.EINVAL, errno.ENOENT, errno.ENOTDIR)
             if may_be_none and not self.is_mount_point(target):

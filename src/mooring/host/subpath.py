@@ -162,7 +162,7 @@ def _show(found: int, wish: SubPathMount, mounts: MountOps) -> None:
     while mounts.is_mount_point(target):
         if _is_same(found, target):
             return
-        mounts.unmount(target)
+        mounts.detach(target)  # its server may be gone, and would not answer an unmount
     _make_target(found, wish)
     try:
         mounts.bind(Path(f"/proc/self/fd/{found}"), target)

@@ -21,12 +21,16 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
     serves_newer_kinds: bool = False  # words, columns, defaults: `apiserver/kinds/older.py`
     calls_patches_invalid: bool = False  # that cannot be read
     names_refusing_authorizer: bool = False  # "node: ..."
+    compresses_watch_lists: bool = False  # for clients that ask so
+    checks_bound_nodes: bool = False  # by the form of their names
 
     # what controllers, scheduler and node do
     marks_unused_claims: bool = False  # the condition Unused
     scores_capacity: bool = False  # room for a pod's volumes counts when nodes are compared
     waits_for_detach: bool = False  # says so, and not "Multi-Attach error"
     tells_found_type: bool = False  # of a hostPath that is of another type
+    counts_storage_in_decimals: bool = False  # a node's, in its capacity as in its allocatable
+    tells_of_victims: bool = False  # where a pod is to take the place of others
     checks_drivers: bool = False  # no pod where its driver is missing, if the driver says so
 
     @property
@@ -43,11 +47,15 @@ V1_37: Final = KubernetesVersion(
     serves_newer_kinds=True,
     calls_patches_invalid=True,
     names_refusing_authorizer=True,
+    compresses_watch_lists=True,
+    checks_bound_nodes=True,
     marks_unused_claims=True,
     scores_capacity=True,
+    tells_of_victims=True,
     checks_drivers=True,
     waits_for_detach=True,
     tells_found_type=True,
+    counts_storage_in_decimals=True,
 )
 
 NEWEST: Final = V1_37
@@ -60,6 +68,11 @@ def parse_version(text: str) -> KubernetesVersion:
     if wanted not in VERSIONS:
         raise UsageError(f"--kubernetes-version: {text!r} must be one of {', '.join(VERSIONS)}")
     return VERSIONS[wanted]
+
+
+def parse_followed(text: str) -> KubernetesVersion | None:
+    """What a role is told to follow; nothing: the release of its server. Raises: UsageError."""
+    return parse_version(text) if text else None
 
 
 def nearest_version(minor: int) -> KubernetesVersion:

@@ -69,7 +69,7 @@ def build(loops: Loops, root: NodeRoot, options: NodeOptions, machine: MachineIn
     """Containers run if the machine can run any. Raises: UsageError."""
     labels = document.labels(options.name, machine.identity)
     environment = node_environment(
-        loops, root, options.name, labels, document.allocatable(machine.amounts)
+        loops, root, options.name, labels, document.allocatable(machine.amounts, options.release)
     )
     csi = NodeCsi(loops, environment.host, environment.own_node)
     flex = NodeFlex(loops, environment.host, options.volume_plugin_dir)

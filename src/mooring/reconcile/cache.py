@@ -92,7 +92,7 @@ class Cache(Generic[T]):
         self._listeners = (*self._listeners, listener)
         for key, held in list(self._objects.items()):
             if key not in self._fresh:
-                listener.hear(None, held)
+                listener.hear(key, None, held)
 
     def on_change_in_slices(self, handler: Handler[T]) -> "Listener[T]":
         """The same, but what is in the cache is told by `tell_some`, some at a time."""
@@ -114,7 +114,7 @@ class Cache(Generic[T]):
         try:
             for key in list(islice(listener.untold, most)):
                 del listener.untold[key]
-                listener.hear(None, self._objects[key])
+                listener.hear(key, None, self._objects[key])
         finally:
             self.is_catching_up = False
         return bool(listener.untold)
@@ -267,10 +267,11 @@ class Cache(Generic[T]):
     def _tell(self, changes: Iterable[tuple[T | None, T | None]]) -> None:
         for change in changes:
             old, new = self._as_known(*change) if self._fresh else change
-            if old is None and new is None:
+            key = _key_of(old, new)
+            if key is None:
                 continue
             for listener in self._listeners:
-                listener.hear(old, new)
+                listener.hear(key, old, new)
 
     def _as_known(self, old: T | None, new: T | None) -> tuple[T | None, T | None]:
         """What a change is to handlers that may not have been told of the object yet."""
@@ -288,8 +289,7 @@ class Listener(Generic[T]):
         self.handler = handler
         self.untold: dict[Key, None] = {}
 
-    def hear(self, old: T | None, new: T | None) -> None:
-        key = _key_of(old, new)
+    def hear(self, key: Key, old: T | None, new: T | None) -> None:
         if self.untold and key in self.untold:
             del self.untold[key]
             if new is None:

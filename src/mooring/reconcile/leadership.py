@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from math import inf
 
 from mooring.client.contract import EVERYTHING, Action, Change, Client, Listing, Part, Scope, T
+from mooring.client.fence import fenced
 from mooring.clock import Clock
 from mooring.errors import MooringError
 from mooring.model.document import Doc
@@ -67,21 +68,21 @@ class FencedClient:
         return self._client.watch(kind, version, scope)
 
     async def create(self, kind: type[T], doc: Doc) -> T:
-        self._leadership.check()
-        return await self._client.create(kind, doc)
+        with fenced(self._leadership.check):
+            return await self._client.create(kind, doc)
 
     async def patch(self, seen: T, change: Doc, part: Part = Part.MAIN) -> T:
-        self._leadership.check()
-        return await self._client.patch(seen, change, part)
+        with fenced(self._leadership.check):
+            return await self._client.patch(seen, change, part)
 
     async def patch_both(self, seen: T, main: Doc, status: Doc) -> T:
-        self._leadership.check()
-        return await self._client.patch_both(seen, main, status)
+        with fenced(self._leadership.check):
+            return await self._client.patch_both(seen, main, status)
 
     async def post(self, kind: type[T], key: Key, action: Action, doc: Doc) -> Doc:
-        self._leadership.check()
-        return await self._client.post(kind, key, action, doc)
+        with fenced(self._leadership.check):
+            return await self._client.post(kind, key, action, doc)
 
     async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
-        self._leadership.check()
-        await self._client.delete(seen, grace_seconds=grace_seconds)
+        with fenced(self._leadership.check):
+            await self._client.delete(seen, grace_seconds=grace_seconds)

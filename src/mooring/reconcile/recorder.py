@@ -8,6 +8,7 @@ together: however often something fails, it costs one write a second.
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from random import Random
 from uuid import UUID
 
@@ -35,6 +36,7 @@ from mooring.model.reference import ObjectReference
 from mooring.model.timestamp import to_seconds
 from mooring.reconcile.event_correlator import CorrelatedEvent, EventCorrelator, Occurrence
 from mooring.reconcile.metrics import RecorderCounts
+from mooring.reconcile.turn import Turn
 from mooring.reconcile.worker import lasting
 
 _log = log.get("mooring.recorder")
@@ -44,6 +46,7 @@ TRIES = 12
 PAUSE_SECONDS = 10.0
 REPEAT_SECONDS = 1.0  # so long a new count waits for others
 REPEATS_AT_ONCE = 64
+JUDGED_AT_ONCE = 50  # of a full queue, before other tasks run
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -89,8 +92,8 @@ class Recorder:
                 tasks.create_task(lasting(name, self._clock, run, self._component))
 
     async def _write_new(self) -> None:
-        while True:
-            occurrence = await self._waiting.get()
+        for number in count(1):
+            occurrence = await self._waiting.get()  # without a pause while there are any
             event = self._correlator.judge(occurrence, self._clock.monotonic())
             if event is None:
                 self.counts.over_budget += 1
@@ -99,6 +102,8 @@ class Recorder:
             else:
                 self._repeats[id(event)] = event
                 self._has_repeats.set()
+            if number % JUDGED_AT_ONCE == 0:
+                await Turn()
 
     async def _write_repeats(self) -> None:
         while True:

@@ -107,6 +107,8 @@ class Bindings:
 
     def hear(self, change: Change) -> None:
         """Look again at the pods that a change concerns."""
+        if not self._placements:
+            return
         match change.after or change.before:
             case Claim() as claim:
                 concerned = list(self._by_claim.get(claim.key, ()))

@@ -136,6 +136,8 @@ class WaitingPods:
 
     def wake(self, change: Change) -> Woken:
         """The pods that may fit after a change, and in how many seconds to look; they are taken."""
+        if not self._pods:  # in a burst of claims it is all that the scheduler does
+            return []
         about = topics(change)
         woken = [
             key

@@ -19,6 +19,8 @@ from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState
 from mooring.csi.volume_health import VolumeHealth
+from mooring.model import volume as model
+from mooring.sidecars.own_node import OwnNode
 from mooring.sidecars.snapshot_calls import GroupCalls, SnapshotCalls
 
 
@@ -136,3 +138,19 @@ class Driver(msgspec.Struct, frozen=True):
     snapshots: SnapshotCalls
     groups: GroupCalls
     health: HealthCalls | None = None
+    own_node: OwnNode | None = None  # None: it reaches all volumes, from wherever it runs
+
+    @property
+    def node_name(self) -> str:
+        return "" if self.own_node is None else self.own_node.name
+
+    @property
+    def place(self) -> Topology | None:
+        """Of its own node, if it has one, and names its place."""
+        return None if self.own_node is None else self.own_node.place
+
+    def reaches(self, volume: model.Volume) -> bool:
+        return self.own_node is None or self.own_node.reaches(volume)
+
+    def reaches_node(self, node: str) -> bool:
+        return self.own_node is None or self.own_node.name == node

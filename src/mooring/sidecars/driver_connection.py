@@ -25,6 +25,7 @@ from mooring.csi.snapshots import Snapshots
 from mooring.model.backoff import Backoff
 from mooring.sidecars.driver import Abilities, Driver
 from mooring.sidecars.health.calls import HealthOfDriver
+from mooring.sidecars.own_node import OwnNode
 
 _log = log.get("mooring.sidecars")
 
@@ -44,8 +45,9 @@ class Lacking(msgspec.Struct, frozen=True):
 class DriverConnection:
     """The driver behind one connection; it may not be there yet, and may become another."""
 
-    def __init__(self, connection: Connection, clock: Clock) -> None:
+    def __init__(self, connection: Connection, clock: Clock, own_node: str = "") -> None:
         self._connection = connection
+        self._own_node = own_node  # that it serves alone; empty: the driver reaches all volumes
         self._clock = clock
         self._identity = Identity(connection)
         self._controller = Controller(connection)
@@ -91,7 +93,7 @@ class DriverConnection:
             await self._connection.wait_lost()
             _log.warning("driver lost", driver=driver.name, at=self._connection.endpoint)
             now = await self.wait_ready()
-            if (now.name, now.abilities) != (driver.name, driver.abilities):
+            if _told(now) != _told(driver):
                 return now
 
     async def _ask_info(self) -> DriverInfo | Lacking:
@@ -133,5 +135,22 @@ class DriverConnection:
             # A driver without a node part at this socket refuses.
             expands = isinstance(node, Done) and NodeCapability.EXPAND_VOLUME in node.value
             abilities = msgspec.structs.replace(abilities, node_expands=expands)
+        own_node = await self._ask_own_node(abilities) if self._own_node else None
+        if isinstance(own_node, Lacking):
+            return own_node
         calls = self._controller, self._snapshots, self._groups, self._health
-        return Driver(info.name, abilities, *calls)
+        return Driver(info.name, abilities, *calls, own_node)
+
+    async def _ask_own_node(self, abilities: Abilities) -> OwnNode | Lacking:
+        told = await self._node.get_info(within=ASKING_SECONDS)
+        match told:
+            case Done(info) if abilities.has_topology:
+                return OwnNode(self._own_node, info.topology)
+            case Uncertain():
+                return Lacking(told.text)
+            case _:  # one without a node part at this socket refuses
+                return OwnNode(self._own_node)
+
+
+def _told(driver: Driver) -> tuple[object, ...]:
+    return driver.name, driver.abilities, driver.own_node

@@ -19,6 +19,7 @@ class SidecarOptions(msgspec.Struct, frozen=True):
     capacity_namespace: str = CAPACITY_NAMESPACE  # where CSIStorageCapacity objects go
     snapshotter: SnapshotterOptions = SNAPSHOTTER_AS_UPSTREAM
     identity: str = ""  # of the process, in events; empty: made up when it starts
+    node: str = ""  # serve what is on this node alone; empty: everything
     resizer: ResizerOptions = RESIZER_AS_UPSTREAM
 
     def with_timeout(self, seconds: float) -> Self:

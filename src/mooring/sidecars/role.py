@@ -51,9 +51,10 @@ NAME: Final = "sidecars"
 
 class Sidecar(msgspec.Struct, frozen=True):
     lease: Callable[[str], str]  # its name, by the driver's: that of upstream's sidecar
-    watch: Callable[[Loops], object]  # asks for its informers: they fill before a driver comes
+    watch: Callable[[Loops, SidecarOptions], object]  # its informers fill before a driver comes
     build: Callable[[Loops, Driver, SidecarOptions], object]
     is_needed: Callable[[Abilities], bool] = lambda _: True
+    needs_place: bool = True  # where it serves one node: the driver has to name that one's place
 
 
 SIDECARS: Final[Mapping[str, Sidecar]] = {
@@ -70,6 +71,7 @@ SIDECARS: Final[Mapping[str, Sidecar]] = {
         snapshotter.watch,
         snapshotter.build,
         is_needed=lambda abilities: abilities.needs_snapshotter,
+        needs_place=False,  # a label says which node's a snapshot is
     ),
     "health-monitor": Sidecar(
         lease_of_health_monitor,
@@ -131,7 +133,7 @@ class SidecarsRole:
         self._serving: dict[str, asyncio.Task[None]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         for sidecar in self._sidecars.values():
-            sidecar.watch(loops)
+            sidecar.watch(loops, options)
         loops.count(self._calls, _Running(self._running))
         loops.add(self._run)
 
@@ -192,7 +194,7 @@ class SidecarsRole:
         clock = self._loops.clock
         observer = observing(self._calls, name) if name else observing(self._calls)
         async with self._connect(endpoint, name, observer, clock) as connection:
-            there = DriverConnection(connection, clock)
+            there = DriverConnection(connection, clock, self._options.node)
             driver = await there.wait_ready()
             while True:
                 if name and driver.name != name:
@@ -207,7 +209,7 @@ class SidecarsRole:
             parts = [
                 tasks.create_task(self._stand(name, sidecar, driver))
                 for name, sidecar in self._sidecars.items()
-                if sidecar.is_needed(driver.abilities)
+                if sidecar.is_needed(driver.abilities) and _has_place(name, sidecar, driver)
             ]
             changed = await there.changed(driver)
             for part in parts:
@@ -268,6 +270,19 @@ class SidecarsRole:
     def _options_of(self, driver: str) -> SidecarOptions:
         chosen = self._by_driver.get(driver, self._options)
         return msgspec.structs.replace(chosen, identity=self._options.identity)
+
+
+def _has_place(name: str, sidecar: Sidecar, driver: Driver) -> bool:
+    """Whether the sidecar can tell which volumes are on its own node, if it serves that alone."""
+    if not sidecar.needs_place or driver.own_node is None or driver.own_node.place is not None:
+        return True
+    _log.warning(
+        "a driver that names no place for its node cannot be served node by node",
+        driver=driver.name,
+        node=driver.own_node.name,
+        sidecar=name,
+    )
+    return False
 
 
 class _Running(Collector):

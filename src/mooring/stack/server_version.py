@@ -1,4 +1,4 @@
-"""Whether a standalone role follows the release that its server does."""
+"""The release that a standalone role follows: that of its server, unless it is told another."""
 
 import asyncio
 import re
@@ -11,10 +11,12 @@ import msgspec
 from mooring import log
 from mooring.client.http import HttpClient
 from mooring.clock import Clock
-from mooring.errors import ApiError
-from mooring.model.kubernetes_version import KubernetesVersion, nearest_version
+from mooring.errors import ApiError, ConnectionLost
+from mooring.model.backoff import Backoff
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion, nearest_version
 from mooring.reconcile.worker import lasting
 
+_PAUSES = Backoff(first=0.2, cap=5.0)
 _log = log.get("mooring.stack")
 
 
@@ -41,19 +43,39 @@ async def version_compared(
 
 async def compare_versions(client: HttpClient, followed: KubernetesVersion) -> None:
     """Raises: ConnectionLost."""
-    try:
-        told = msgspec.json.decode(await client.read("/version", {}), type=ServerVersion)
-    except (ApiError, msgspec.DecodeError) as error:
-        _log.info("the server does not tell its version", because=error)
-        return
-    wanted = better_version(followed, told)
-    if wanted is not None:
+    told = await _told(client)
+    wanted = None if told is None else better_version(followed, told)
+    if told is not None and wanted is not None:
         _log.warning(
             "this role follows another release of Kubernetes than its server",
             server=told.git_version,
             follows=followed,
             remedy=f"start it with --kubernetes-version {wanted}",
         )
+
+
+async def release_of(client: HttpClient, clock: Clock) -> KubernetesVersion:
+    """The release to follow on this server, which is asked until it answers."""
+    failures = 0
+    while True:
+        try:
+            told = await _told(client)
+        except ConnectionLost as error:
+            failures += 1
+            pause = _PAUSES.delay(failures)
+            _log.warning("the server is not there yet", because=error, again_in=pause)
+            await clock.sleep(pause)
+        else:
+            return NEWEST if told is None else better_version(NEWEST, told) or NEWEST
+
+
+async def _told(client: HttpClient) -> ServerVersion | None:
+    """None if it does not say. Raises: ConnectionLost."""
+    try:
+        return msgspec.json.decode(await client.read("/version", {}), type=ServerVersion)
+    except (ApiError, msgspec.DecodeError) as error:
+        _log.info("the server does not tell its version", because=error)
+        return None
 
 
 def better_version(followed: KubernetesVersion, server: ServerVersion) -> KubernetesVersion | None:

@@ -43,7 +43,7 @@ from mooring.stack.metrics_page import AskAlive, Handler, Say, always_alive, met
 from mooring.stack.otlp import is_configured
 from mooring.stack.process import run_until, stop_event
 from mooring.stack.reviewed import Reviewed
-from mooring.stack.server_version import version_compared
+from mooring.stack.server_version import release_of, version_compared
 
 if TYPE_CHECKING:
     from mooring.controllers.attachment.view import Policy
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from mooring.stack.join import JoinWish
     from mooring.stack.span_export import Run
 
-Build = Callable[[Loops], Awaitable[Role]]
+Build = Callable[[Loops, KubernetesVersion], Awaitable[Role]]
 
 EXIT_LOST = 1
 WAITING_SECONDS = 0.5  # without a driver, before the registrar says so
@@ -78,7 +78,7 @@ class Standalone(msgspec.Struct, frozen=True):
     kubeconfig: Path | None = None
     leader_elect: bool = True
     metrics_address: str = ""  # empty: no metrics page
-    release: KubernetesVersion = NEWEST
+    release: KubernetesVersion | None = None  # None: that of the server
 
 
 class StandaloneRole(msgspec.Struct, frozen=True):
@@ -121,12 +121,12 @@ def run_controllers(
         cluster.detaching,
         cluster.monitoring,
         snapshots=cluster.snapshots,
-        release=wanted.release,
         flex=Drivers(cluster.flex_volume_plugin_dir, RealClock()),
     )
 
-    async def build(loops: Loops) -> Role:
-        return role.build(loops, options, cluster.chosen)
+    async def build(loops: Loops, release: KubernetesVersion) -> Role:
+        following = msgspec.structs.replace(options, release=release)
+        return role.build(loops, following, cluster.chosen)
 
     greeting = "mooring controllers are running"
     run_standalone(StandaloneRole(role.NAME, greeting, build, follows_release=True), wanted, say)
@@ -136,8 +136,8 @@ def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
     """The scheduler of pods with this `schedulerName`."""
     from mooring.scheduling import role
 
-    async def build(loops: Loops) -> Role:
-        return role.build(loops, scheduler_name, wanted.release)
+    async def build(loops: Loops, release: KubernetesVersion) -> Role:
+        return role.build(loops, scheduler_name, release)
 
     greeting = "mooring scheduler is running"
     run_standalone(StandaloneRole(role.NAME, greeting, build, follows_release=True), wanted, say)
@@ -171,14 +171,14 @@ def run_node(
             holding=Holding(instance),
             authority=endpoint.trust.authority,
             api_server=endpoint.server,
-            release=wanted.release,
         )
         if root.cannot:
             _log.warning(CANNOT_MOUNT, node=name, because=root.cannot)
 
-        async def build(loops: Loops) -> Role:
+        async def build(loops: Loops, release: KubernetesVersion) -> Role:
+            following = msgspec.structs.replace(options, release=release)
             await claim_name(loops.client, loops.clock, name, instance)
-            return role.build(loops, root, options, await role.read_machine(root))
+            return role.build(loops, root, following, await role.read_machine(root))
 
         greeting = f"mooring node {options.name} is running"
         candidate = StandaloneRole(
@@ -224,7 +224,7 @@ def run_sidecars(
     from mooring.sidecars import role
     from mooring.sidecars.liveness import Liveness
 
-    async def build(loops: Loops) -> Role:
+    async def build(loops: Loops, _: KubernetesVersion) -> Role:
         made = role.SidecarsRole(loops, options, leases, sidecars)
         for endpoint in endpoints:
             made.add_unnamed(endpoint)
@@ -244,7 +244,7 @@ def run_snapshot_metadata(
     from mooring.sidecars.liveness import Liveness
     from mooring.sidecars.snapshot_metadata import run
 
-    async def build(loops: Loops) -> Role:
+    async def build(loops: Loops, _: KubernetesVersion) -> Role:
         return run.SnapshotMetadataRole(loops, endpoint, place, options)
 
     greeting = f"mooring sidecar {run.NAME} is running"
@@ -330,12 +330,18 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
                 wanted.metrics_address, registry, say, candidate.ask_alive, others
             )
             await stack.enter_async_context(page)
-        if candidate.follows_release:
+        if candidate.follows_release and wanted.release is not None:
             compared = version_compared(client, clock, wanted.release)
             await stack.enter_async_context(compared)
 
+        async def release() -> KubernetesVersion:
+            if wanted.release is None and candidate.follows_release:
+                return await release_of(client, clock)
+            return wanted.release or NEWEST
+
         async def lead(acting: Client = client) -> None:
-            role = await candidate.build(Loops(candidate.name, acting, clock, rng))
+            loops = Loops(candidate.name, acting, clock, rng)
+            role = await candidate.build(loops, await release())
             with _counted(registry, role.collectors()):
                 say(candidate.greeting)
                 async with gc_frozen([role], clock):

@@ -3,12 +3,12 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
 
+from mooring.client.connect import connect_to
 from mooring.client.endpoint import Endpoint
 from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import Clock, RealClock
@@ -19,6 +19,7 @@ from mooring.why.kinds import parse_subject
 from mooring.why.read import Source, read_world
 from mooring.why.told import told
 
+MOST_AT_ONCE = 4  # requests: each has a connection, of which opening it is the larger part
 Say = Callable[[str], None]
 
 
@@ -44,7 +45,7 @@ def ask(question: Question, say: Say) -> int:
 
 
 async def _ask(question: Question, endpoint: Endpoint, clock: Clock, say: Say) -> int:
-    async with _source(endpoint, clock) as source:
+    async with connect_to(endpoint, clock, MOST_AT_ONCE) as source:
         if question.all_stuck:
             return await _all_stuck(question, source, clock, say)
         subject = parse_subject(question.subject, question.namespace or endpoint.namespace)
@@ -105,18 +106,3 @@ def _print(question: Question, answer: Answer, clock: Clock, say: Say) -> None:
 
 def _say_all(lines: Iterable[str], say: Say) -> None:
     say("\n".join(lines))
-
-
-@asynccontextmanager
-async def _source(endpoint: Endpoint, clock: Clock) -> AsyncIterator[Source]:
-    """Plain GETs; behind a proxy, the client that knows proxies."""
-    if endpoint.proxy:
-        from mooring.client.connect import connect_to
-
-        async with connect_to(endpoint, clock) as client:
-            yield client
-        return
-    from mooring.why.plain_reads import reads_from
-
-    async with reads_from(endpoint) as reads:
-        yield reads

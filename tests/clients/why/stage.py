@@ -3,18 +3,19 @@
 import asyncio
 import http.client
 import json
+import random
 import ssl
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from mooring.client.http import HttpClient
 from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.client.tls import Tls
 from mooring.clock import RealClock
 from mooring.why.answer import Answer
 from mooring.why.explain import explain
 from mooring.why.kinds import parse_subject
-from mooring.why.plain_reads import PlainReads
 from mooring.why.read import read_world
 from tests.clients.kubectl import Kubectl, Ran
 
@@ -55,7 +56,7 @@ class Stage:
         self._made: list[str] = []
         parts = urlsplit(self._endpoint.server)
         self._runner = asyncio.Runner()
-        self._reads = PlainReads(self._endpoint)
+        self._reads = HttpClient(self._endpoint, self.clock, random.SystemRandom())
         proof = self._runner.run(self._endpoint.source.proof())
         context = Tls(self._endpoint.trust).context(proof)
         assert isinstance(context, ssl.SSLContext)

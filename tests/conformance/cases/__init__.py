@@ -18,6 +18,7 @@ from tests.conformance.cases import (
     patching,
     pod_volumes,
     pods,
+    policies,
     quotas,
     rich,
     storage_kinds,
@@ -49,6 +50,7 @@ _SUBJECTS = (
     discovery,
     access,
     workloads,
+    policies,
 )
 
 ALL: Cases = {name: case for subject in _SUBJECTS for name, case in subject.CASES.items()}

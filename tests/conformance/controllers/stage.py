@@ -11,7 +11,6 @@ from typing import Final
 import aiohttp
 import msgspec
 
-from mooring.client.http_watch import close_watch
 from tests.conformance.controllers.story import MERGE, Act, Doc
 
 KINDS: Final[Mapping[str, str]] = {
@@ -204,8 +203,10 @@ class Cluster:
                         assert change["type"] != "ERROR", change
                         version = change["object"]["metadata"]["resourceVersion"]
                         self._take(kind, change["type"], change["object"])
-                finally:
-                    close_watch(answer)
+                finally:  # at once: a TLS shutdown would outlive the watch
+                    if answer.connection is not None and answer.connection.transport is not None:
+                        answer.connection.transport.abort()
+                    answer.close()
 
     def _take(self, kind: str, change: str, doc: Doc) -> None:
         if kind == "event":

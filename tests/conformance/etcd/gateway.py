@@ -3,10 +3,14 @@
 import base64
 import http.client
 import json
+import select
+from collections.abc import Sequence
+from email.utils import parsedate_to_datetime
 from typing import Any
 
+from mooring.clock import RealClock
 from tests.conformance.etcd.members import EtcdMember
-from tests.conformance.peers import LOOPBACK
+from tests.conformance.peers import BETWEEN_TRIES, LOOPBACK
 
 _PATIENCE = 30.0  # seconds
 
@@ -22,6 +26,29 @@ def ask(member: EtcdMember, path: str, body: Doc) -> Doc:
         content = answer.read()
         assert answer.status == 200, content
         return dict(json.loads(content))
+    finally:
+        connection.close()
+
+
+def leader(members: Sequence[EtcdMember]) -> EtcdMember:
+    """Waits while there is none."""
+    for _ in range(100):
+        for member in members:
+            status = ask(member, "maintenance/status", {})
+            if status.get("leader", "0") == status["header"]["member_id"]:
+                return member
+        select.select([], [], [], BETWEEN_TRIES)
+    raise AssertionError("no member leads")
+
+
+def seconds_ahead(member: EtcdMember) -> float:
+    """How much later than here it takes it for."""
+    port = int(member.client_url.rpartition(":")[2])
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=_PATIENCE)
+    try:
+        connection.request("GET", "/health")
+        told = connection.getresponse().getheader("Date")
+        return (parsedate_to_datetime(told or "") - RealClock().now()).total_seconds()
     finally:
         connection.close()
 

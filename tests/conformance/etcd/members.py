@@ -66,6 +66,10 @@ class EtcdMember:
             select.select([], [], [], BETWEEN_TRIES)
         pytest.fail(f"{self.name} does not answer: {self._log.read_text()[-2000:]}")
 
+    @property
+    def pid(self) -> int:
+        return self._running().pid
+
     def kill(self) -> None:
         self._end(signal.SIGKILL)
 

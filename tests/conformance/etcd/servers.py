@@ -13,15 +13,19 @@ from tests.fakes.real_server import ApiServer
 
 SHARED = ("ca.crt", "ca.key", "service-account.key")
 ANSWER_SECONDS = 15.0
+JSON = "application/json"
 
 Doc = dict[str, Any]
 
 
 @contextmanager
 def api_servers(
-    directory: Path, members: Sequence[EtcdMember], count: int
+    directory: Path,
+    members: Sequence[EtcdMember],
+    count: int,
+    flags: Sequence[Sequence[str]] = (),
 ) -> Iterator[list[ApiServer]]:
-    """All of them are ready."""
+    """All of them are ready. `flags` are those of each, if there are any."""
     directory.mkdir(parents=True, exist_ok=True)
     servers: list[ApiServer] = []
     with ExitStack() as stack:
@@ -31,7 +35,8 @@ def api_servers(
                 _share(servers[0].data_dir, data)
             # Each begins at another member, so that none is special.
             turned = [*members[number % len(members) :], *members[: number % len(members)]]
-            server = ApiServer(data, "--etcd-servers", addresses(turned))
+            own = flags[number] if flags else ()
+            server = ApiServer(data, "--etcd-servers", addresses(turned), *own)
             stack.callback(server.kill)
             server.start()
             servers.append(server)
@@ -57,17 +62,16 @@ class Client:
         self._servers = servers
         self._at = at
         self._tls = servers[0].tls()
-        self._headers = {
-            "Authorization": f"Bearer {servers[0].token()}",
-            "Content-Type": "application/json",
-        }
+        self._headers = {"Authorization": f"Bearer {servers[0].token()}"}
         self._connection: http.client.HTTPSConnection | None = None
 
-    def ask(self, method: str, path: str, body: Doc | None = None) -> tuple[int, Doc]:
+    def ask(
+        self, method: str, path: str, body: Doc | None = None, media: str = JSON
+    ) -> tuple[int, Doc]:
         """Raises: NoAnswer."""
         content = None if body is None else json.dumps(body).encode()
         try:
-            answer = self._send(method, path, content)
+            answer = self._send(method, path, content, media)
             return answer.status, json.loads(answer.read())
         except (OSError, http.client.HTTPException, ValueError) as error:
             self.change_server()
@@ -90,11 +94,14 @@ class Client:
             self._connection.close()
             self._connection = None
 
-    def _send(self, method: str, path: str, content: bytes | None) -> http.client.HTTPResponse:
+    def _send(
+        self, method: str, path: str, content: bytes | None, media: str = JSON
+    ) -> http.client.HTTPResponse:
         if self._connection is None:
             server = self._servers[self._at]
             self._connection = http.client.HTTPSConnection(
                 server.host, server.port, timeout=ANSWER_SECONDS, context=self._tls
             )
-        self._connection.request(method, path, content, self._headers)
+        headers = {**self._headers, "Content-Type": media}
+        self._connection.request(method, path, content, headers)
         return self._connection.getresponse()

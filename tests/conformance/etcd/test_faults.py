@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Timer
 from time import monotonic
@@ -241,6 +242,50 @@ def test_an_etcd_that_went_back_is_refused_with_the_way_out(
         (server.data_dir / "etcd-revision").unlink()
         server.start()
         assert server.ask("GET", f"{MAPS}/kept").code == 200
+
+
+@pytest.mark.parametrize("written", [1, 30], ids=["behind", "overtaken"])
+def test_a_backup_restored_under_running_servers_is_refused_by_all(
+    written: int, etcd_program: Path, tmp_path: Path
+) -> None:
+    """What an operator restores may be older, or others may have written to it since."""
+    with (
+        etcd_cluster(etcd_program, tmp_path / "etcd", 1) as members,
+        api_servers(tmp_path / "api", members, 2) as servers,
+    ):
+        (member,) = members
+        clients = [Client([server], 0) for server in servers]
+        assert clients[0].ask("POST", MAPS, a_map("kept", "0"))[0] == 201
+        member.stop()
+        saved = tmp_path / "saved"
+        shutil.copytree(member.directory, saved)
+        member.start()
+        member.wait_until_it_answers()
+        until(lambda: all(code_of(one, f"{MAPS}/kept") == 200 for one in clients), "no recovery")
+        for number in range(10):
+            assert clients[number % 2].ask("POST", MAPS, a_map(f"lost-{number}"))[0] == 201
+        reached = gateway.revision(member)
+        for server in servers:  # whoever restores does not think of them
+            server.send(signal.SIGSTOP)
+        go_back(member, saved)
+        for number in range(written):
+            gateway.put(member, f"/registry/configmaps/default/else-{number}", b"{}")
+        assert (gateway.revision(member) > reached) is (written > 10)
+        before = gateway.revision(member)
+        for server in servers:
+            server.send(signal.SIGCONT)
+        for client, server in zip(clients, servers, strict=True):
+            until(partial(is_refused, client), "it does not notice")
+            assert code_of(client, f"{MAPS}/kept") == 500
+            assert server.ask("GET", "/readyz/etcd").code == 500
+            client.close()
+        assert gateway.revision(member) - before <= len(servers), "its versions are given again"
+
+
+def is_refused(client: Client) -> bool:
+    """Whether the server says why nothing can be written. A write may be made before it looks."""
+    code, doc = client.ask("POST", MAPS, {"metadata": {"generateName": "after-"}})
+    return code == 500 and "restored from an older backup" in doc["message"]
 
 
 @pytest.mark.timeout(120)

@@ -1,5 +1,6 @@
 """kine in etcd's place: what a database behind etcd's API must still do for Mooring's servers."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ from tests.unit.apiserver.store.etcd.servers import increment
 
 EVENTS = "events"
 SECONDS_TO_LIVE = 3
+STARTS = 12  # of servers
 TURNS = 10  # of two kines: each finds the other's rows once a second
 
 
@@ -75,6 +77,36 @@ async def test_servers_on_two_kines_see_what_the_other_wrote(two_kines: list[Kin
         events = await follower.take(3 * TURNS)
         revisions = [event.revision for event in events]
         assert revisions == sorted(set(revisions))
+
+
+async def test_servers_that_start_while_others_write_know_everything(
+    two_kines: list[Kine],
+) -> None:
+    """Many connections commit at once, so that revisions show up out of order in the database."""
+    async with AsyncExitStack() as stack:
+        writer = await stack.enter_async_context(store_on(two_kines[0]))
+        is_over = False
+
+        async def write(mine: int) -> None:
+            number = 0
+            while not is_over:
+                await stored(writer, CLAIMS, f"a/{mine}-{number % 50}", str(number))
+                await writer.write(CLAIMS, "counter", increment)
+                number += 1
+
+        async with asyncio.TaskGroup() as tasks:
+            for mine in range(20):
+                tasks.create_task(write(mine))
+            started = [
+                await stack.enter_async_context(store_on(two_kines[number % 2]))
+                for number in range(STARTS)
+            ]
+            is_over = True
+        for store in (writer, *started):
+            await store.catch_up()
+        known = {entry.name: entry for entry in writer.range(CLAIMS).entries}
+        for store in started:
+            assert {entry.name: entry for entry in store.range(CLAIMS).entries} == known
 
 
 async def test_what_has_a_time_to_live_goes_for_every_watcher(kine: Kine) -> None:

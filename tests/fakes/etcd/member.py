@@ -99,6 +99,7 @@ class FakeWatch:
         self._follows: tuple[bytes, bytes] | None = None
         self._in_fragments = False  # each change in an answer of its own
         self.most_at_once = 0  # changes in one answer
+        self.asked = 0  # how often for progress
         self._data.on_change.append(self._ready.set)
         self.is_held = member.holds_watches  # events wait in etcd
 
@@ -124,6 +125,7 @@ class FakeWatch:
                 self._in_fragments = create.fragment
                 self._sent = create.start_revision - 1
         elif self._follows:
+            self.asked += 1
             self._take_log()
             if not self.is_held:
                 self._answers.append(WatchResponse(header=self._data.header(), watch_id=-1))
@@ -146,6 +148,10 @@ class FakeWatch:
             self._member.watches.remove(self)
             self._data.on_change.remove(self._ready.set)
 
+    def tell(self, answer: WatchResponse) -> None:
+        self._answers.append(answer)
+        self._ready.set()
+
     def release(self) -> None:
         self.is_held = False
         self._ready.set()
@@ -158,7 +164,7 @@ class FakeWatch:
         for changed in reversed(self._data.log):
             if changed.revision <= self._sent:
                 break
-            if first <= changed.event.kv.key < end:
+            if not first or first <= changed.event.kv.key < end:
                 news.append(changed.event)
         self._sent = max(self._sent, self._data.revision)
         news.reverse()

@@ -38,7 +38,7 @@ from mooring.plugins.flex.drivers import Drivers
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.reflector import Reflector
 from tests.fakes.api import ApiUnderTest
-from tests.fakes.clock import settle
+from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.objects import (
     ATTACHMENTS,
     CLAIMS,
@@ -76,8 +76,10 @@ def name_of(volume: str, node: str) -> str:
 class Asked(Mortal):
     """A client that writes down what it was asked for, and refuses as told."""
 
-    def __init__(self, client: Client, writes: int) -> None:
+    def __init__(self, client: Client, writes: int, clock: VirtualClock) -> None:
         super().__init__(client, writes)
+        self._clock = clock
+        self.seconds: dict[str, float] = {}  # by call: how long it takes; else no time
         self.calls: list[str] = []
         self.refusals: dict[str, list[MooringError]] = {}  # by call, as in `get Node n1`
         self._held: set[type[ApiObject]] = set()
@@ -128,7 +130,10 @@ class Asked(Mortal):
         if seen.resource.kind == "Event":
             return await self._client.patch(seen, change, part)
         self._ask("patch", type(seen), seen.name)
-        return self._answer("patch", await super().patch(seen, change, part))
+        written = self._answer("patch", await super().patch(seen, change, part))
+        if seconds := self.seconds.get(f"patch {seen.resource.kind} {seen.name}"):
+            await self._clock.sleep(seconds)
+        return written
 
     async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
         self._ask("delete", type(seen), seen.name)
@@ -155,6 +160,7 @@ class Attacher:
         self.there: set[tuple[str, str]] = set()  # handle and node: what is really attached
         self.worst = 0  # the most nodes that one volume was on at a time
         self.is_silent = False  # answers nothing
+        self.never: set[str] = set()  # handles of volumes of which it says nothing
         self.attach_error = ""  # says so instead
         self.detach_error = ""
         self.deeds: list[str] = []  # in order, as in `attach pv1 n1`
@@ -179,9 +185,9 @@ class Attacher:
         self._news.set()
 
     async def _serve(self, attachment: Attachment) -> None:
-        if self.is_silent:
-            return
         volume = self._cluster.handles.get(attachment.volume_name, "")
+        if self.is_silent or volume in self.never:
+            return
         pair = (volume, attachment.spec.node_name)
         if attachment.is_deleting:
             await self._detach(attachment, pair)
@@ -258,8 +264,8 @@ class Cluster:
         flex: Drivers | None = None,
     ) -> AsyncIterator[Running]:
         clock, rng = self.clock, Random(1)  # noqa: S311  not for secrets
-        client = Asked(LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), writes)
-
+        local = LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS))
+        client = Asked(local, writes, clock)
         loops = Loops("controllers", client, clock, rng)
         working = add_controller(loops, policy, flex)
         async with asyncio.TaskGroup() as tasks:

@@ -60,6 +60,24 @@ async def test_many_volumes_of_one_node_go_in_few_writes(cluster: Cluster) -> No
         assert running.calls.count("patch Node n1") <= 3
 
 
+async def test_the_longer_a_write_takes_the_more_goes_into_the_next(cluster: Cluster) -> None:
+    """A server that takes its time is busy; so while volumes keep coming it is asked less."""
+    await cluster.node()
+    for number in range(30):
+        await cluster.volume(f"pv{number}")
+    await cluster.volume("late")
+    cluster.attacher.never.add("late")
+    async with cluster.controller() as running:
+        running.client.seconds["patch Node n1"] = 0.1
+        await cluster.pod("of-late", "n1", "late")  # so that there is always more to come
+        for number in range(30):
+            await cluster.pod(f"p{number}", "n1", f"pv{number}")
+            await cluster.passes(0.1)
+        await cluster.passes(2)
+        assert len(await cluster.reported("n1")) == 30
+        assert running.calls.count("patch Node n1") <= 5
+
+
 async def test_a_write_whose_answer_got_lost_is_found_done(cluster: Cluster) -> None:
     await cluster.node()
     await cluster.volume("pv1")

@@ -54,6 +54,19 @@ async def test_nothing_is_decided_before_the_last_slice_is_taken_in(
         assert await cluster.attachments() == ["pv1 n1 attached"]
 
 
+async def test_what_a_driver_that_attaches_no_more_has_left_is_detached(cluster: Cluster) -> None:
+    """It stopped to while no controller ran."""
+    await cluster.node(volumesAttached=listed("pv1"))
+    await cluster.volume("pv1")
+    await left_behind(cluster)
+    await cluster.driver(attachRequired=False)
+    await cluster.pod()
+    async with cluster.controller():
+        await cluster.passes(1)
+        assert await cluster.attachments() == []
+        assert await cluster.reported("n1") == []
+
+
 async def test_what_is_listed_but_not_attached_is_attached(cluster: Cluster) -> None:
     await cluster.node(volumesAttached=listed("pv1"))
     await cluster.volume("pv1")

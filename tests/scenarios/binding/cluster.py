@@ -12,6 +12,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
+
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
 from mooring.client.local import LocalClient
@@ -133,7 +135,8 @@ class Cluster:
         client = self.a_client(writes)
 
         loops = Loops("controllers", client, clock, rng)
-        binder = add_binder(loops, self._plugins(client), self.settings)
+        settings = replace(self.settings, notes_use=NO_OPTIONS.notes_use)
+        binder = add_binder(loops, self._plugins(client), settings)
         protection.build(loops, NO_OPTIONS)
         self.beside(loops)
         async with asyncio.TaskGroup() as tasks:

@@ -1,10 +1,16 @@
 """Claims and volumes that find each other, lose each other, and wait: live, in virtual time."""
 
 import asyncio
+from contextlib import suppress
+from random import Random
 
+import pytest
+
+from mooring.controllers import role as controllers
 from mooring.controllers.binding.decide.claim import LOST_VOLUME, NO_CONSUMER, NO_VOLUME
 from mooring.controllers.binding.run import BinderSettings
 from mooring.errors import Conflict, ConnectionLost
+from mooring.reconcile.loops import Loops
 from tests.fakes.clock import settle
 from tests.fakes.lagging import reflector_of
 from tests.fakes.objects import (
@@ -18,6 +24,7 @@ from tests.fakes.objects import (
     a_volume,
 )
 from tests.scenarios.binding.cluster import Cluster
+from tests.scenarios.neighbours import FOREVER, NO_OPTIONS
 
 BOUND = "Bound disk 5Gi"
 NO_MATCH = ("Normal", "FailedBinding", NO_VOLUME)
@@ -339,5 +346,55 @@ async def test_binding_costs_one_write_on_each_side(cluster: Cluster) -> None:
         before = cluster.api.parts.backend.store.revision
         await cluster.create(CLAIMS, a_claim())
         assert await cluster.claim() == BOUND
-        noted = 1  # the condition Unused, by the protection of claims
-        assert cluster.api.parts.backend.store.revision == before + 3 + noted
+        assert cluster.api.parts.backend.store.revision == before + 3
+
+
+@pytest.mark.parametrize(("user", "unused"), [("", "True"), ("data", "False")])
+async def test_a_claim_becomes_bound_with_its_use_noted(
+    cluster: Cluster, user: str, unused: str
+) -> None:
+    """In one write, and nobody writes after it."""
+    async with cluster.binder():
+        await cluster.create(PODS, a_pod(claim=user))
+        claim = await cluster.create(CLAIMS, a_claim())
+        await cluster.create(VOLUMES, a_volume())
+        bound = await cluster.find(CLAIMS, "data")
+        assert bound is not None
+        (use,) = bound["status"]["conditions"]
+        assert (use["type"], use["status"]) == ("Unused", unused)
+        after = cluster.api.parts.backend.store.revision
+        assert int(bound["metadata"]["resourceVersion"]) == after, "the claim is written last"
+        assert "conditions" not in claim["status"]
+
+
+async def test_a_pod_that_comes_while_its_claim_is_bound_is_noted(cluster: Cluster) -> None:
+    """The binder has not heard of it: the protection of claims sets that right."""
+    async with cluster.binder():
+        await cluster.create(CLAIMS, a_claim())
+        await cluster.api.post(VOLUMES, a_volume())
+        await cluster.api.post(PODS, a_pod(claim="data"))
+        await cluster.settle()
+        bound = await cluster.find(CLAIMS, "data")
+    assert bound is not None
+    assert [one["status"] for one in bound["status"]["conditions"]] == ["False"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "noted"), [(("binding", "protection"), ["True"]), (("binding",), [])]
+)
+async def test_use_is_noted_only_beside_who_keeps_it_true(
+    cluster: Cluster, chosen: tuple[str, ...], noted: list[str]
+) -> None:
+    loops = Loops("controllers", cluster.a_client(FOREVER), cluster.clock, Random(1))  # noqa: S311
+    controllers.build(loops, NO_OPTIONS, chosen)
+    running = asyncio.create_task(loops.run())
+    await cluster.settle()
+    await cluster.create(VOLUMES, a_volume())
+    await cluster.create(CLAIMS, a_claim())
+    bound = await cluster.find(CLAIMS, "data")
+    assert bound is not None
+    assert bound["status"]["phase"] == "Bound"
+    assert [one["status"] for one in bound["status"].get("conditions", [])] == noted
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running

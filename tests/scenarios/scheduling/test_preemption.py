@@ -63,7 +63,8 @@ async def test_a_pod_takes_the_place_of_a_less_important_one(cluster: Cluster) -
             ("Normal", "Preempted", f"Preempted by pod {vip['metadata']['uid']} on node n1"),
         ]
         assert await cluster.pod("vip") == (
-            "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu."
+            "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu. preemption: found a "
+            "potential placement for pod on node n1, preempting 1 victims"
         )
         await cluster.delete(PODS, "low", grace=0)
         await cluster.passes(10)

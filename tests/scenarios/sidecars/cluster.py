@@ -147,7 +147,7 @@ class Cluster:
     async def provisioner(self, writes: int = FOREVER) -> AsyncIterator[Refusing]:
         client = Refusing(self.client_of_sidecar(), writes, self.client())
         loops = self.loops(client)
-        provisioner.build(loops, self.driver.driver, SidecarOptions(self.options))
+        provisioner.build(loops, self.driver.driver, self.sidecar_options())
         async with self.running(loops):
             yield client
 
@@ -155,7 +155,7 @@ class Cluster:
     async def attacher(self, writes: int = FOREVER) -> AsyncIterator[Refusing]:
         client = Refusing(self.client_of_sidecar(), writes, self.client())
         loops = self.loops(client)
-        attacher.build(loops, self.driver.driver, SidecarOptions(self.options))
+        attacher.build(loops, self.driver.driver, self.sidecar_options())
         async with self.running(loops):
             yield client
 
@@ -163,8 +163,7 @@ class Cluster:
     async def snapshotter(self, writes: int = FOREVER) -> AsyncIterator[Refusing]:
         client = Refusing(self.client_of_sidecar(), writes, self.client())
         loops = self.loops(client)
-        options = SidecarOptions(snapshotter=self.snapshotting)
-        snapshotter.build(loops, self.driver.driver, options)
+        snapshotter.build(loops, self.driver.driver, self.sidecar_options())
         async with self.running(loops):
             yield client
 
@@ -172,10 +171,19 @@ class Cluster:
     async def resizer(self, writes: int = FOREVER) -> AsyncIterator[Refusing]:
         client = Refusing(self.client_of_sidecar(), writes, self.client())
         loops = self.loops(client)
-        options = SidecarOptions(self.options, resizer=self.resizing)
-        resizer.build(loops, self.driver.driver, options)
+        resizer.build(loops, self.driver.driver, self.sidecar_options())
         async with self.running(loops):
             yield client
+
+    def sidecar_options(self) -> SidecarOptions:
+        own_node = self.driver.own_node
+        return SidecarOptions(
+            self.options,
+            capacity_namespace="default",
+            snapshotter=self.snapshotting,
+            resizer=self.resizing,
+            node=own_node.name if own_node else "",
+        )
 
     def loops(self, client: Client) -> Loops:
         return Loops("sidecars", client, self.clock, Random(7))  # noqa: S311  no secret

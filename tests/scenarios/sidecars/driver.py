@@ -20,6 +20,7 @@ from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState
 from mooring.sidecars.driver import Abilities, Driver
+from mooring.sidecars.own_node import OwnNode
 from tests.scenarios.sidecars.snapshot_driver import FakeGroups, FakeSnapshots
 
 R = TypeVar("R")
@@ -103,6 +104,7 @@ class FakeDriver:
     running: int = 0
     name: str = NAME
     id_prefix: str = "id-of-"  # of volumes, before their names
+    own_node: OwnNode | None = None  # that it reaches alone
 
     def __post_init__(self) -> None:
         self._queued: dict[str, deque[Behaviour]] = defaultdict(deque)
@@ -113,7 +115,8 @@ class FakeDriver:
 
     @property
     def driver(self) -> Driver:
-        return Driver(self.name, self.abilities, self, self.snapshots, self.groups)
+        parts = self, self.snapshots, self.groups
+        return Driver(self.name, self.abilities, *parts, own_node=self.own_node)
 
     def next(self, rpc: str, *behaviours: Behaviour) -> None:
         self._queued[rpc].extend(behaviours)

@@ -22,7 +22,9 @@ GI = 1 << 30
 @asynccontextmanager
 async def telling(cluster: Cluster) -> AsyncIterator[CapacityController]:
     loops = cluster.loops(cluster.client_of_sidecar())
-    controller = capacity.build(loops, cluster.driver.driver, Caches(loops), "default")
+    options = cluster.sidecar_options()
+    caches = Caches(loops, options.node)
+    controller = capacity.build(loops, cluster.driver.driver, caches, options)
     async with cluster.running(loops):
         yield controller
 

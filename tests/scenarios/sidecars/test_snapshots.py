@@ -4,6 +4,7 @@ import pytest
 
 from mooring.csi.capability import ControllerCapability
 from mooring.csi.outcome import Code
+from mooring.sidecars.own_node import OwnNode
 from mooring.sidecars.snapshotter.options import NamePattern, SnapshotterOptions
 from tests.fakes.objects import SECRETS, SNAPSHOT_CLASSES, SNAPSHOT_CONTENTS, SNAPSHOTS
 from tests.scenarios.sidecars.cluster import Cluster
@@ -592,7 +593,7 @@ def _text(code: int) -> str:
 
 
 async def test_on_a_node_only_what_is_labelled_with_it_is_taken(world: SnapshotWorld) -> None:
-    world.cluster.snapshotting = SnapshotterOptions(node="n1")
+    world.cluster.driver.own_node = OwnNode("n1")
     await world.snapshot_class()
     async with world.cluster.snapshotter():
         mine = await world.snapshot("mine")

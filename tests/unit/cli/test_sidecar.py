@@ -29,12 +29,8 @@ REFUSED = {
         ["snapshot-metadata"],
         "snapshot-metadata is served with TLS only: give --tls-cert and --tls-key, in PEM",
     ),
-    "a node of its own for others than the snapshotter": (
-        ["all", "--node-deployment"],
-        "--node-deployment is for the snapshotter alone: run the others apart",
-    ),
     "a node that is not named": (
-        ["snapshotter", "--node-deployment"],
+        ["all", "--node-deployment"],
         "--node-deployment: set NODE_NAME to the name of this node",
     ),
     "a release with a driver's socket": (

@@ -6,7 +6,8 @@ import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from aiohttp import web
 
@@ -16,6 +17,8 @@ from mooring.client.endpoint import Endpoint
 from mooring.client.http import HttpClient
 from mooring.clock import Clock
 from tests.fakes.clock import VirtualClock
+from tests.unit.client.certificates import Authority
+from tests.unit.client.kubeconfigs import written
 
 Doc = dict[str, Any]
 Reply = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -149,3 +152,22 @@ async def talking_to(
 ) -> AsyncIterator[HttpClient]:
     async with connect_to(Endpoint(script.url, source=source), clock or VirtualClock()) as client:
         yield client
+
+
+class Serving(NamedTuple):
+    script: Script
+    authority: Authority
+
+
+@asynccontextmanager
+async def a_tls_server(directory: Path, *hosts: str) -> AsyncIterator[Serving]:
+    """A server for these names; it asks its clients for certificates of its own authority."""
+    authority = Authority()
+    own = authority.certificate("server", *hosts)
+    written(directory / "server.crt", own.pem.decode())
+    written(directory / "server.key", own.key.decode())
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=authority.pem.decode())
+    context.verify_mode = ssl.CERT_OPTIONAL
+    context.load_cert_chain(directory / "server.crt", directory / "server.key")
+    async with scripted(context) as script:
+        yield Serving(script, authority)

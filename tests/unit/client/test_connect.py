@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mooring.client.connect import connect, connect_to, kept_alive
+from mooring.client.connect import connect, connect_to
+from mooring.client.connections import kept_alive
 from mooring.client.credentials import Given, Held
 from mooring.client.endpoint import Endpoint
 from mooring.clock import RealClock

@@ -92,13 +92,13 @@ def test_an_object_or_a_list_is_read_or_the_servers_fault(
     )
 )
 def test_a_line_of_a_watch_is_a_change_or_an_error_of_the_api(line: bytes) -> None:
-    changes = Changes(_NoResponse(), reader_of(Claim), "https://example.com")  # type: ignore[arg-type]  # nothing is received
+    changes = Changes(_NoLines(), reader_of(Claim), "https://example.com")  # type: ignore[arg-type]  # nothing is received
     with suppress(ApiError):
         assert int(changes._change(line).object.metadata.resource_version) >= 0
 
 
-class _NoResponse:
-    content = None
+class _NoLines:
+    more = None
 
 
 @given(code=st.integers(300, 599), body=bodies, retry_after=st.none() | texts)
@@ -165,7 +165,8 @@ async def _asked(path: Path) -> None:
         proof = Proof() if is_program else await endpoint.source.proof()
         if endpoint.server.startswith("https:"):
             Tls(endpoint.trust).context(proof)
-        http._headers(http._Ask("GET", "/"), proof)
+        if proof.token is not None:
+            http._authorization(proof.token)
 
 
 @settings(max_examples=200, deadline=None)
@@ -298,5 +299,5 @@ def test_what_a_plugin_prints_is_a_proof_or_its_fault(printed: bytes) -> None:
 @given(token=st.binary(max_size=20))
 def test_a_token_is_sent_as_it_is_or_not_at_all(token: bytes) -> None:
     with suppress(UsageError):
-        headers = http._headers(http._Ask("GET", "/"), Proof(SecretValue(token)))
-        assert headers["Authorization"].encode() == b"Bearer " + token
+        header = http._authorization(SecretValue(token))
+        assert header.encode() == b"Authorization: Bearer " + token + b"\r\n"

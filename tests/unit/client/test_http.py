@@ -7,6 +7,7 @@ import pytest
 from mooring import __version__, errors
 from mooring.client.contract import Action, Part, Scope
 from mooring.client.credentials import Proof
+from mooring.client.fence import fenced
 from mooring.client.http import LONGEST_WAIT, MOST_TRIES, HttpClient
 from mooring.errors import ConnectionLost, MooringError, ServerError, Unreadable, UsageError
 from mooring.model.claim import Claim
@@ -69,6 +70,53 @@ async def test_both_parts_are_two_patches_the_second_on_top_of_the_first(
     assert main.doc["metadata"]["resourceVersion"] == "5"
     assert status.path.endswith("/data/status")
     assert status.doc == {"status": {"phase": "Bound"}, "metadata": {"resourceVersion": "6"}}
+
+
+class LeaseLost(MooringError):
+    """What the fence of these tests raises."""
+
+
+class Lease:
+    def __init__(self, writes: int) -> None:
+        self.writes = writes  # that may go out; one more look is when the fence is entered
+
+    def check(self) -> None:
+        if self.writes < 0:
+            raise LeaseLost
+        self.writes -= 1
+
+
+async def test_the_second_half_of_a_write_stays_here_when_the_fence_came_down_meanwhile(
+    script: Script, client: HttpClient
+) -> None:
+    script.answer(a_stored())
+    seen = await client.get(Claim, DATA)
+    script.answer(a_stored(version="6"))
+    with pytest.raises(LeaseLost), fenced(Lease(1).check):
+        await client.patch_both(seen, {"spec": {"volumeName": "v"}}, {"phase": "Bound"})
+    assert [asked.method for asked in script.asked] == ["GET", "PATCH"]
+
+
+async def test_a_write_that_had_to_wait_stays_here_when_the_fence_came_down_meanwhile(
+    script: Script,
+) -> None:
+    clock = VirtualClock()
+    async with talking_to(script, clock=clock) as client:
+        script.refuse(429, "TooManyRequests", Retry_After="3")
+        with fenced(Lease(1).check):
+            doc = {"metadata": {"namespace": "default", "name": "data"}}
+            writing = asyncio.ensure_future(client.create(Claim, doc))
+        await _asked(script, 1)
+        await clock.advance(3.1)
+        with pytest.raises(LeaseLost):
+            await writing
+    assert len(script.asked) == 1
+
+
+async def test_reads_are_not_fenced(script: Script, client: HttpClient) -> None:
+    script.answer(a_stored())
+    with fenced(Lease(0).check):
+        await client.get(Claim, DATA)
 
 
 async def test_a_deletion_names_the_uid_and_the_grace(script: Script, client: HttpClient) -> None:

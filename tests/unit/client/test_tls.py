@@ -1,11 +1,8 @@
 """TLS with a real server: whom we believe, and what we show."""
 
 import re
-import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -22,28 +19,9 @@ from tests.fakes.clock import VirtualClock
 from tests.fakes.real_server import RealServer
 from tests.unit.client.certificates import Authority, Certificate
 from tests.unit.client.kubeconfigs import a_kubeconfig, encoded, written
-from tests.unit.client.scripted_server import Script, a_stored, scripted
+from tests.unit.client.scripted_server import Serving, a_stored, a_tls_server, scripted
 
 DATA = Key("default", "data")
-
-
-class Serving(NamedTuple):
-    script: Script
-    authority: Authority
-
-
-@asynccontextmanager
-async def a_tls_server(directory: Path, *hosts: str) -> AsyncIterator[Serving]:
-    """A server for these names; it asks its clients for certificates of its own authority."""
-    authority = Authority()
-    own = authority.certificate("server", *hosts)
-    written(directory / "server.crt", own.pem.decode())
-    written(directory / "server.key", own.key.decode())
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=authority.pem.decode())
-    context.verify_mode = ssl.CERT_OPTIONAL
-    context.load_cert_chain(directory / "server.crt", directory / "server.key")
-    async with scripted(context) as script:
-        yield Serving(script, authority)
 
 
 @pytest.fixture

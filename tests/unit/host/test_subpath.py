@@ -212,7 +212,7 @@ def test_another_mount_at_the_target_is_replaced(volume: Path) -> None:
     mounts = FakeMounts()
     target = subpath.prepare(a_mount(volume, "dir"), mounts)
     subpath.prepare(a_mount(volume, "file"), mounts)
-    assert [call.verb for call in mounts.calls] == ["bind", "unmount", "bind"]
+    assert [call.verb for call in mounts.calls] == ["bind", "detach", "bind"]
     assert shown(mounts, target) == str(volume / "file")
     assert target.is_file()
 

@@ -74,6 +74,10 @@ class CutMounts:
         with self._change():
             self._inner.unmount(target)
 
+    def detach(self, target: Path) -> None:
+        with self._change():
+            self._inner.detach(target)
+
     def unmount_by_force(self, target: Path, after_seconds: float) -> None:
         with self._change():
             self._inner.unmount_by_force(target, after_seconds)

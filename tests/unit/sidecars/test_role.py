@@ -39,6 +39,7 @@ from tests.fakes.objects import (
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 MADE_BY = "volume.kubernetes.io/storage-provisioner"
+SELECTED = "volume.kubernetes.io/selected-node"
 
 
 @asynccontextmanager
@@ -54,11 +55,12 @@ def role_on(
     api: ApiUnderTest,  # noqa: F811  the fixture
     *sidecars: str,
     leases: Leases = NO_LEASES,
+    node: str = "",
 ) -> SidecarsRole:
     parts = api.parts
     client = LocalClient(InProcessApi(parts.backend, SIDECARS, check=parts.access.check))
     loops = Loops(SidecarsRole.name, client, RealClock(), Random(1))  # noqa: S311  no secret
-    return SidecarsRole(loops, SidecarOptions(), leases, sidecars or ALL)
+    return SidecarsRole(loops, SidecarOptions(node=node), leases, sidecars or ALL)
 
 
 async def until(look: Callable[[], Awaitable[bool]]) -> None:
@@ -109,6 +111,33 @@ async def test_every_driver_that_is_added_is_served_and_none_that_is_removed(
         await until(lambda: _volumes(api, 3))
     assert len(drivers[0].state.volumes) == 1
     assert len(drivers[1].state.volumes) == 2
+
+
+async def test_on_its_own_node_a_driver_is_served_that_names_its_place(
+    api: ApiUnderTest,  # noqa: F811  the fixture
+    drivers: list[FakeCsiDriver],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    placed, unplaced = drivers[0], drivers[1]
+    for driver in (placed, unplaced):
+        driver.state.plugin.add(PluginService.VOLUME_ACCESSIBILITY_CONSTRAINTS)
+    placed.state.topology = {"host": "n1"}
+    role = role_on(api, "provisioner", node="n1")
+    async with running(role):
+        for number, driver in enumerate((unplaced, placed)):
+            role.add(driver.state.name, str(driver.socket))
+            await a_claim_of(api, driver.state.name, f"c{number}")
+            selected = {"metadata": {"annotations": {SELECTED: "n1"}}}
+            await api.patch(f"{CLAIMS}/c{number}", selected)
+        await until(lambda: _volumes(api, 1))
+        await until(lambda: _is_said(caplog, "names no place"))
+    assert (len(placed.state.volumes), len(unplaced.state.volumes)) == (1, 0)
+    (said,) = (each for each in caplog.messages if "names no place" in each)
+    assert "driver=d1.example.com" in said
+
+
+async def _is_said(caplog: pytest.LogCaptureFixture, words: str) -> bool:
+    return any(words in message for message in caplog.messages)
 
 
 async def test_a_driver_is_counted_while_it_is_served(

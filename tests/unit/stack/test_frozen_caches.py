@@ -69,6 +69,23 @@ async def test_what_came_last_is_spared_when_all_roles_are_synced() -> None:
         assert gc.get_freeze_count() >= before + len(kept)
 
 
+async def test_what_roles_make_of_their_caches_is_spared_until_they_are_quiet() -> None:
+    role, clock, derived = Filling(), VirtualClock(), []
+    async with gc_frozen([role], clock):
+        role.is_full.set()
+        await settle()
+        for _ in range(2):
+            before = gc.get_freeze_count()
+            derived.append(cached())
+            await clock.advance(1.0)
+            assert gc.get_freeze_count() >= before + MANY
+        await clock.advance(40.0)
+        before = gc.get_freeze_count()
+        derived.append(cached())
+        await clock.advance(1.0)
+        assert gc.get_freeze_count() == before
+
+
 async def test_little_is_not_frozen_again_and_again_while_a_server_is_away() -> None:
     clock = VirtualClock()
     async with gc_frozen([Filling()], clock):

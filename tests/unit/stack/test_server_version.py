@@ -10,6 +10,7 @@ from mooring.stack.server_version import (
     ServerVersion,
     better_version,
     compare_versions,
+    release_of,
     version_compared,
 )
 from tests.fakes.clock import VirtualClock
@@ -67,6 +68,38 @@ async def test_what_is_no_warning(
     async with talking_to(script) as client:
         await compare_versions(client, V1_37)
     assert not [one for one in caplog.records if one.levelname == "WARNING"]
+
+
+FOLLOWED = {"that of an older server": ("35", V1_35), "of one that does not say": ("", V1_37)}
+
+
+@pytest.mark.parametrize(("minor", "followed"), FOLLOWED.values(), ids=FOLLOWED)
+async def test_the_release_that_is_followed_unless_told(
+    script: Script, minor: str, followed: KubernetesVersion
+) -> None:
+    script.answer({"major": "1", "minor": minor, "gitVersion": "v1"})
+    async with talking_to(script) as client:
+        assert await release_of(client, VirtualClock()) == followed
+
+
+async def test_the_release_of_a_server_that_is_not_there_yet_is_waited_for(script: Script) -> None:
+    clock = Waits()
+    script.close_watch()
+    script.answer({"major": "1", "minor": "35", "gitVersion": "v1.35.2"})
+    async with talking_to(script) as client:
+        assert await release_of(client, clock) == V1_35
+    assert len(clock.waits) == 1
+
+
+class Waits(VirtualClock):
+    """Sleeping takes no time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
 
 
 async def test_a_server_that_does_not_answer_holds_nothing_up(script: Script) -> None:

@@ -39,6 +39,11 @@ class AdmissionAttributes(msgspec.Struct, frozen=True):
     warnings: list[str] = []  # for the client; webhooks add theirs
 
     @property
+    def origin(self) -> str:
+        """Who has to wait for whom: writes of one namespace do for one another."""
+        return f"namespace {self.namespace}" if self.namespace else f"user {self.user.name}"
+
+    @property
     def log_fields(self) -> dict[str, str]:
         """Which write it is, for what is recorded of it."""
         return {

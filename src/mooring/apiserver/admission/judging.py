@@ -2,20 +2,25 @@
 
 Nearly all rules, policies and conditions cost little, and are evaluated where the request is. Some
 may take a second and more: then all is judged anew in a thread, of which only one runs at a time,
-for it shares the interpreter with everybody else.
+for it shares the interpreter with everybody else. Namespaces take turns.
 """
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from mooring.apiserver.cel.patience import TakesLong, at_once
+from mooring.apiserver.limits.fair_line import FairLine, LineFull, LineLimits
 from mooring.apiserver.limits.turns import round_trip
+from mooring.errors import TooManyRequests
 from mooring.host.blocking import in_thread, taking
 
-MOST_LONG = 1  # documents that are judged in threads at the same time
-LONG_SECONDS = 120.0  # such a thread may have to wait for the others
+LONG_SECONDS = 120.0  # such a thread may have to wait for others of the pool
+WAITING: Final = LineLimits(most_of_one=32, most=512, seconds=30.0)
+RETRY_AFTER = 5  # seconds, for those who cannot wait any more
+SWITCH_SECONDS = 0.0005  # others have the interpreter so soon; ten times as long by default
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,22 +29,38 @@ R = TypeVar("R")
 class Judging:
     """The judgements of one server."""
 
-    def __init__(self) -> None:
-        self._room = asyncio.Semaphore(MOST_LONG)
+    def __init__(self, waiting: LineLimits = WAITING) -> None:
+        self._line = FairLine(waiting)
 
-    async def judge(self, judgement: Callable[[], R]) -> R:
+    async def judge(self, origin: str, judgement: Callable[[], R]) -> R:
         """Returns and raises whatever `judgement` does, which is called twice if it takes long.
 
-        It reads nothing that the loop changes, but through `on_loop`.
+        It reads nothing that the loop changes, but through `on_loop`. Raises: TooManyRequests.
         """
         try:
             with at_once():
                 return judgement()
         except TakesLong:
             await round_trip()  # before anything begins that a write decided at once would undo
-            async with self._room:
-                with taking(LONG_SECONDS):
-                    return await in_thread(judgement)
+            try:
+                async with self._line.place(origin):
+                    with taking(LONG_SECONDS):
+                        return await in_thread(_sharing, judgement)
+            except LineFull as error:
+                raise TooManyRequests(
+                    f"Too many requests whose expressions take long: {error}",
+                    retry_after=RETRY_AFTER,
+                ) from error
+
+
+def _sharing(judgement: Callable[[], R]) -> R:
+    """There is one at a time, so nobody else changes the interval meanwhile."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        return judgement()
+    finally:
+        sys.setswitchinterval(before)
 
 
 def on_loop(call: Callable[P, R]) -> Callable[P, R]:

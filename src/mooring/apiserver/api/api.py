@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from mooring import log
 from mooring.apiserver.api.absent_kinds import find_advice
 from mooring.apiserver.api.access import Access
+from mooring.apiserver.api.compression import Compression
 from mooring.apiserver.api.joining import Joining
 from mooring.apiserver.api.metrics import Load, Metrics, Target
 from mooring.apiserver.api.pages import Pages
@@ -28,8 +29,8 @@ from mooring.apiserver.request.message import (
     StreamSource,
     Tunnel,
 )
-from mooring.apiserver.request.negotiation import JSON, negotiate
-from mooring.apiserver.request.options import first, flag, parse_query
+from mooring.apiserver.request.negotiation import JSON, accepts_gzip, negotiate
+from mooring.apiserver.request.options import first, flag, list_options, parse_query
 from mooring.apiserver.request.refusals import method_not_allowed, unknown_resource
 from mooring.apiserver.request.routes import Plain, Route, parse
 from mooring.apiserver.verbs.answering import warning_headers
@@ -93,6 +94,7 @@ class Api:
         self._joining = joining
         self._metrics = metrics
         self._streams = Streams()
+        self.compression = Compression()
         self._targets: dict[tuple[str, ...], Target] = {}
         self._ui: Handler | None = None
 
@@ -129,6 +131,8 @@ class Api:
                 if word == "watch" or is_through_node:
                     release = self._streams.take(user.name, through_node=is_through_node)
                 answer = await self._resource(request, user, route, kind, word)
+                if not is_through_node:
+                    self._compress(request, word, answer)
         except ApiError as error:
             answer = refused(error)
         except StoreError as error:
@@ -150,6 +154,18 @@ class Api:
         seconds = self._backend.clock.monotonic() - began
         self._metrics.finished(load, target, answer.status, seconds)
         return answer
+
+    def _compress(self, request: Request, word: str, answer: Answer) -> None:
+        """What is worth it, for clients that ask so."""
+        asked = request.header("accept-encoding")
+        if not asked or not accepts_gzip(asked):
+            return
+        if isinstance(answer, Response):
+            self.compression.compress(answer)
+        elif isinstance(answer, Stream) and word == "watch":
+            lists_first = list_options(request.query).initial_events
+            if lists_first and self._backend.kinds.release.compresses_watch_lists:
+                self.compression.compress_stream(answer)
 
     def _count_stream(self, target: Target, release: Callable[[], None]) -> Callable[[], None]:
         """Count a stream as open; call what is returned when it is not any more."""

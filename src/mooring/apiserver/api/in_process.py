@@ -8,7 +8,7 @@ With `check` they are authorized too, as over HTTP.
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import wraps
-from typing import ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, Protocol, TypeVar, overload
 
 from mooring.apiserver.auth.attributes import AccessAttributes, AccessCheck
 from mooring.apiserver.auth.user import User
@@ -35,6 +35,8 @@ from mooring.errors import Compacted, Expired, InternalError, StoreError
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import Resource
+
+LONG = 10_000  # objects: of such lists there is one in each turn of the event loop
 
 ReviewVerbs = Mapping[str, Verb]
 """What answers a review, which is never stored, by its plural."""
@@ -73,6 +75,28 @@ def writing(verb: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[None, None
             raise InternalError(f"the database refused: {error}") from error
 
     return write
+
+
+class Documents(Sequence[bytes]):
+    """The objects of a list, made as they are read: of a hundred thousand, some at a time."""
+
+    def __init__(self, kind: Kind, entries: Sequence[Entry]) -> None:
+        self._kind = kind
+        self._entries = entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, at: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[bytes]: ...
+
+    def __getitem__(self, at: int | slice) -> bytes | Sequence[bytes]:
+        if isinstance(at, slice):
+            return [_shown(self._kind, entry) for entry in self._entries[at]]
+        return _shown(self._kind, self._entries[at])
 
 
 class InProcessApi:
@@ -114,8 +138,10 @@ class InProcessApi:
         self._ask("list", kind, scope.namespace, fields=scope.fields)
         call = self._writer.call("GET", kind, scope.namespace)
         await catch_up(self._backend, "")
+        if self._backend.store.count(kind.store_table) > LONG:
+            await self._backend.turns.next()
         found = await find_page(self._backend, call, _options(scope), 0)
-        return [_shown(kind, entry) for entry in found.entries], str(found.revision)
+        return Documents(kind, found.entries), str(found.revision)
 
     async def watch(
         self, resource: Resource, version: str, scope: Scope, on_change: Callable[[], None]

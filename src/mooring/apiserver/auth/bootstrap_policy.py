@@ -7,10 +7,12 @@ import msgspec
 
 from mooring.apiserver.kinds.access_rules import GROUP
 from mooring.model.document import Doc
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 
 AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate"
 _LABELS = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 _AGGREGATES = "<-"
+_SINCE, _UNTIL = " since=1.", " until=1."
 
 
 class BootstrapObject(msgspec.Struct, frozen=True):
@@ -23,10 +25,19 @@ class BootstrapObject(msgspec.Struct, frozen=True):
         return str(self.doc["metadata"]["name"])
 
 
-def bootstrap_objects() -> list[BootstrapObject]:
+def bootstrap_objects(release: KubernetesVersion = NEWEST) -> list[BootstrapObject]:
     """New documents at each call: roles first."""
     text = files("mooring.apiserver.auth").joinpath("bootstrap.policy").read_text()
-    return list(_read(text.splitlines()))
+    return list(_read(list(_lines_of(text, release))))
+
+
+def _lines_of(text: str, release: KubernetesVersion) -> Iterator[str]:
+    """Those of the release; a line may say since which one it is there, or until which one."""
+    for line in text.splitlines():
+        told, _, since = line.partition(_SINCE)
+        told, _, until = told.partition(_UNTIL)
+        if int(since or 0) <= release.minor <= int(until or release.minor):
+            yield told
 
 
 def _read(lines: list[str]) -> Iterator[BootstrapObject]:

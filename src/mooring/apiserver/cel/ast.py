@@ -82,11 +82,19 @@ class MapLiteral:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    name: str
+    value: "Expr"
+    optional: bool = False  # `{?field: value}`
+    at: int = _place()
+
+
+@dataclass(frozen=True, slots=True)
 class StructLiteral:
-    """`Type{field: value}`: Kubernetes declares no types that can be made so."""
+    """`Type{field: value}`: of types that policies make patches of."""
 
     name: str
-    fields: tuple[tuple[str, "Expr"], ...]
+    fields: tuple[Member, ...]
     at: int = _place()
 
 
@@ -129,7 +137,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
         case MapLiteral():
             return tuple(part for entry in expr.entries for part in (entry.key, entry.value))
         case StructLiteral():
-            return tuple(value for _, value in expr.fields)
+            return tuple(member.value for member in expr.fields)
         case Comprehension():
             return (expr.range, *expr.args)
 

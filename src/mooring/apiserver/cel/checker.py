@@ -8,6 +8,7 @@ from mooring.apiserver.cel.ast import Expr
 from mooring.apiserver.cel.errors import CompileError, Issue
 from mooring.apiserver.cel.functions import Functions, Overload
 from mooring.apiserver.cel.literals import wrong_literals
+from mooring.apiserver.cel.structs import Structs, no_structs
 from mooring.apiserver.cel.types import (
     BOOL,
     BYTES,
@@ -58,6 +59,7 @@ class Environment:
     variables: Mapping[str, CelType]
     records: Records = field(default_factory=dict)
     types: Mapping[str, CelType] = field(default_factory=lambda: TYPE_NAMES)
+    structs: Structs = no_structs
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +130,7 @@ class _Checker:
             case ast.MapLiteral():
                 return self._map(expr)
             case ast.StructLiteral():
-                for _, value in expr.fields:
-                    self.check(value)
-                return self._undeclared(expr.at, expr.name)
+                return self._struct(expr)
             case ast.Comprehension():
                 return self._comprehension(expr)
 
@@ -176,9 +176,12 @@ class _Checker:
             case "map":
                 return target.params[1]
             case "record":
-                fields = self._environment.records.get(target.name, {})
-                if expr.field in fields:
-                    return fields[expr.field]
+                if struct := self._environment.structs(target.name):
+                    found = struct.field(expr.field)
+                else:
+                    found = self._environment.records.get(target.name, {}).get(expr.field)
+                if found is not None:
+                    return found
                 return self._issue(expr.at, f"undefined field '{expr.field}'")
             case "param":
                 self.unifier.assignable(DYN, target)
@@ -274,6 +277,26 @@ class _Checker:
                 found = self._unwrapped(entry.value, found)
             value = self._joined(value, found)
         return map_of(key or self.unifier.fresh(), value or self.unifier.fresh())
+
+    def _struct(self, expr: ast.StructLiteral) -> CelType:
+        declared = self._environment.structs(expr.name)
+        for member in expr.fields:
+            found = self.check(member.value)
+            if declared is None:
+                continue
+            if member.optional:
+                found = self._unwrapped(member.value, found)
+            wanted = declared.field(member.name)
+            if wanted is None:
+                self._issue(member.at, f"undefined field '{member.name}'")
+            elif not self.unifier.assignable(found, wanted):
+                shown = self.unifier.resolve(found, free_is_dyn=True)
+                self._issue(
+                    member.at,
+                    f"expected type of field '{member.name}' is '{wanted}' "
+                    f"but provided type is '{shown}'",
+                )
+        return self._undeclared(expr.at, expr.name) if declared is None else declared.type
 
     def _unwrapped(self, expr: Expr, found: CelType) -> CelType:
         found = self.unifier.resolve(found)

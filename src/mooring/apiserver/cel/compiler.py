@@ -13,6 +13,7 @@ from mooring.apiserver.cel.errors import NO_SUCH_OVERLOAD, CelError, CostExceede
 from mooring.apiserver.cel.logic import and_code, if_code, or_code
 from mooring.apiserver.cel.loops import loop_code, optional_map_code, sort_by_code
 from mooring.apiserver.cel.selects import index_code, optional_index_code, select_code
+from mooring.apiserver.cel.structs import STRUCT_COST, StructValue
 from mooring.apiserver.cel.types import CelType
 from mooring.apiserver.cel.values import NONE, Optional, TypeValue, UInt
 
@@ -90,7 +91,7 @@ class _Compiler:
             case ast.Comprehension():
                 return self._comprehension(expr)
             case ast.StructLiteral():
-                raise AssertionError("no struct passes the checker")
+                return self._struct(expr)
 
     def _name(self, name: str) -> Code:
         for scope in reversed(self._scopes):
@@ -168,6 +169,23 @@ class _Compiler:
                 return constant(run([0]))
             except CelError:
                 pass
+        return Code(run, cost)
+
+    def _struct(self, expr: ast.StructLiteral) -> Code:
+        members = tuple((one.name, self.code(one.value), one.optional) for one in expr.fields)
+        cost = STRUCT_COST + sum(value.cost for _, value, _ in members)
+        runs = tuple((name, value.run, optional) for name, value, optional in members)
+
+        def run(frame: Frame) -> StructValue:
+            made: dict[str, Any] = {}
+            for name, value_run, optional in runs:
+                value = value_run(frame)
+                if not optional:
+                    made[name] = value
+                elif _given(value, f"field '{name}'"):
+                    made[name] = value.value
+            return StructValue(expr.name.removeprefix("."), made)
+
         return Code(run, cost)
 
     def _comprehension(self, expr: ast.Comprehension) -> Code:

@@ -10,6 +10,7 @@ from mooring.apiserver.cel.library import (
     cidr,
     format,
     ip,
+    json_patch,
     lists,
     optionals,
     quantity,
@@ -22,6 +23,7 @@ from mooring.apiserver.cel.library import (
     url,
 )
 from mooring.apiserver.cel.parser import parse
+from mooring.apiserver.cel.structs import patch_structs
 from mooring.apiserver.cel.types import CelType, Records
 
 FUNCTIONS = merge(
@@ -53,7 +55,14 @@ TYPES: Mapping[str, CelType] = {
 }
 
 
-def environment(variables: Mapping[str, CelType], records: Records) -> Environment:
+_FUNCTIONS_OF_PATCHES = merge((FUNCTIONS, json_patch.FUNCTIONS))
+
+
+def environment(
+    variables: Mapping[str, CelType], records: Records, *, makes_patches: bool = False
+) -> Environment:
+    if makes_patches:
+        return Environment(_FUNCTIONS_OF_PATCHES, variables, records, TYPES, patch_structs)
     return Environment(FUNCTIONS, variables, records, TYPES)
 
 

@@ -66,11 +66,19 @@ def compile_expression(
     variables: Mapping[str, CelType],
     result: CelType | tuple[CelType, ...],
     records: Records | None = None,
+    *,
+    makes_patches: bool = False,
 ) -> Expression:
-    """Compile, or raise CompileError; the result must have one of the types, or be dyn."""
-    checked, program = compile_text(text, environment(variables, records or {}))
+    """Compile, or raise CompileError; the result must have one of the types, or be dyn.
+
+    One that makes a patch must have exactly the type.
+    """
+    known = environment(variables, records or {}, makes_patches=makes_patches)
+    checked, program = compile_text(text, known)
     wanted = result if isinstance(result, tuple) else (result,)
     found = checked.result
+    if makes_patches and found not in wanted:
+        raise WrongResultError(wanted, found)
     if DYN not in wanted and found not in wanted and found != DYN:
         raise WrongResultError(wanted, found)
     return Expression(text, found, checked, program)

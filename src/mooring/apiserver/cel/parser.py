@@ -272,12 +272,14 @@ class _Parser:
         return ast.MapLiteral(tuple(entries), at=opening.at)
 
     def _struct(self, name: str, opening: Token) -> Expr:
-        fields: list[tuple[str, Expr]] = []
+        fields: list[ast.Member] = []
         while not self._accept("}"):
-            self._accept("?")
-            key = self._expect("ident", "IDENTIFIER")
-            self._expect(":", "':'")
-            fields.append((key.text, self._expression(_IF)))
+            optional = self._accept("?") is not None
+            wanted = "IDENTIFIER" if optional else "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"
+            key = self._expect("ident", wanted)
+            colon = self._expect(":", "':'")
+            value = self._expression(_IF)
+            fields.append(ast.Member(key.text, value, optional, at=colon.at))
             if not self._accept(","):
                 self._expect("}", "{'}', ','}")
                 break

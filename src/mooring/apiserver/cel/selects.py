@@ -62,6 +62,8 @@ def _entry(value: Any, key: Any) -> Any:
     """What a value holds under a name; `_MISSING`: nothing."""
     if isinstance(value, dict):
         return value.get(key, _MISSING)
+    if value is None:
+        return _MISSING
     raise CelError(NO_SUCH_OVERLOAD)
 
 

@@ -19,6 +19,7 @@ from mooring.apiserver.cel.estimate import (
     fixed,
 )
 from mooring.apiserver.cel.schema import Declared
+from mooring.apiserver.cel.structs import STRUCT_COST
 from mooring.apiserver.cel.types import (
     BOOL,
     BYTES,
@@ -85,7 +86,10 @@ class _Coster:
             case ast.Comprehension():
                 return self._comprehension(expr)
             case ast.StructLiteral():
-                return fixed(40)
+                total = fixed(STRUCT_COST)
+                for member in expr.fields:
+                    total = total.plus(self.cost(member.value))
+                return total
 
     def _path_of_name(self, name: str) -> tuple[str, ...]:
         known = self._variables.get(name)

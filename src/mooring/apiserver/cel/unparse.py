@@ -58,7 +58,10 @@ def _text(expr: Expr) -> tuple[str, int]:
             )
             return "{" + ", ".join(entries) + "}", _MEMBER
         case ast.StructLiteral():
-            fields = ", ".join(f"{name}: {unparse(value)}" for name, value in expr.fields)
+            fields = ", ".join(
+                f"{'?' if one.optional else ''}{one.name}: {unparse(one.value)}"
+                for one in expr.fields
+            )
             return expr.name + "{" + fields + "}", _MEMBER
         case ast.Comprehension():
             args = ", ".join((*expr.variables, *map(unparse, expr.args)))

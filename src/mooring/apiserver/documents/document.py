@@ -168,6 +168,10 @@ def encode(value: Any) -> bytes:
     return _encode(value)
 
 
+def decode_json(value: bytes) -> Doc:
+    return _decode(value)
+
+
 @lru_cache(maxsize=256)
 def _mark(kind: Kind) -> bytes:
     """How the stored objects of this version end."""

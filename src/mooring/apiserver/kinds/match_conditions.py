@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from mooring.apiserver.cel.errors import CompileError
-from mooring.apiserver.cel.expression import Expression
+from mooring.apiserver.cel.expression import Expression, WrongResultError
 from mooring.apiserver.kinds.policy_expressions import compile_condition
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, duplicate, invalid, required
@@ -41,5 +41,7 @@ def validate_expression(text: str, path: str, compile: Compile) -> Iterable[Fiel
         return
     try:
         compile(text)
+    except WrongResultError as error:
+        yield invalid(path, text, str(error))
     except CompileError as error:
         yield invalid(path, text, f"compilation failed: {error}")

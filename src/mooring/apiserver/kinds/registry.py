@@ -40,10 +40,11 @@ from mooring.apiserver.kinds.group_snapshot_content import (
 from mooring.apiserver.kinds.job import JOB
 from mooring.apiserver.kinds.lease import LEASE
 from mooring.apiserver.kinds.limit_range import LIMIT_RANGE
+from mooring.apiserver.kinds.mutating_policy import MUTATING_POLICY, MUTATING_POLICY_BINDING
 from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.network_policy import NETWORK_POLICY
 from mooring.apiserver.kinds.node import NODE
-from mooring.apiserver.kinds.older import OLDER
+from mooring.apiserver.kinds.older import NEWER, OLDER
 from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.pod_template import POD_TEMPLATE
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
@@ -72,6 +73,7 @@ from mooring.apiserver.kinds.snapshot_metadata_service import SNAPSHOT_METADATA_
 from mooring.apiserver.kinds.stateful_set import STATEFUL_SET
 from mooring.apiserver.kinds.storage_capacity import STORAGE_CAPACITY
 from mooring.apiserver.kinds.storage_class import STORAGE_CLASS
+from mooring.apiserver.kinds.storage_version_migration import STORAGE_VERSION_MIGRATION
 from mooring.apiserver.kinds.trust_bundle import TRUST_BUNDLE
 from mooring.apiserver.kinds.volume import VOLUME
 from mooring.apiserver.kinds.webhook_configuration import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
@@ -314,6 +316,9 @@ def builtin(gates: FeatureGates | None = None, release: KubernetesVersion = NEWE
         VALIDATING_WEBHOOKS,
         ADMISSION_POLICY,
         POLICY_BINDING,
+        MUTATING_POLICY,
+        MUTATING_POLICY_BINDING,
+        STORAGE_VERSION_MIGRATION,
         NETWORK_POLICY,
         ENDPOINT_SLICE,
         JOB,
@@ -331,7 +336,8 @@ def builtin(gates: FeatureGates | None = None, release: KubernetesVersion = NEWE
         SUBJECT_ACCESS_REVIEW,
         LOCAL_SUBJECT_ACCESS_REVIEW,
     )
-    return Kinds((_at(release, kind) for kind in kinds), release)
+    served = (kind for kind in kinds if release.serves_newer_kinds or kind not in NEWER)
+    return Kinds((_at(release, kind) for kind in served), release)
 
 
 def _at(release: KubernetesVersion, kind: Kind) -> Kind:

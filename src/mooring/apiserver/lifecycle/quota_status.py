@@ -58,10 +58,9 @@ class QuotaStatus:
     def _hear(self, kind: Kind, event: Event) -> None:
         if self._recent is not None:
             self._follow(self._recent, kind, event)
-        if not _frees(kind, event):
-            return
         namespace = _namespace(event.entry)
-        if kind is RESOURCE_QUOTA or self._quotas(namespace, limit=1):
+        is_concerned = kind is RESOURCE_QUOTA or bool(self._quotas(namespace, limit=1))
+        if is_concerned and _frees(kind, event):  # asked last: it may read both documents
             self.queue.add(namespace)
 
     def _follow(self, recent: RecentCharges, kind: Kind, event: Event) -> None:

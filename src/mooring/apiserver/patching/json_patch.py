@@ -4,7 +4,7 @@ Beyond the RFC: negative indices count from the end of a list, `replace` sets a 
 object, and `test` for null holds where there is nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -23,8 +23,14 @@ _ENCODE = msgspec.json.Encoder(order="sorted").encode
 _DECODE = msgspec.json.Decoder().decode
 
 
-class _Unfit(Exception):
+class Unfit(Exception):
     """The patch does not fit the document."""
+
+
+class TestFailed(Unfit):
+    """A `test` found another value."""
+
+    __test__ = False  # for pytest
 
 
 def json_patch(doc: Doc, operations: Any) -> Doc:
@@ -40,14 +46,20 @@ def json_patch(doc: Doc, operations: Any) -> Doc:
             f"{MOST_OPERATIONS}, got {len(steps)}"
         )
     try:
-        draft = _Draft(copied(doc))
-        for step in steps:
-            draft.run(step)
-        return draft.result()
-    except (_Unfit, RecursionError):
+        return patched(doc, steps)
+    except (Unfit, RecursionError):
         raise errors.Invalid(
             "the server rejected our request due to an error in our request", details={}
         ) from None
+
+
+def patched(doc: Doc, steps: Sequence[Doc]) -> Doc:
+    """The same of operations that are well-formed. Raises: Unfit, whose text says which of them
+    does not fit; RecursionError."""
+    draft = _Draft(copied(doc))
+    for step in steps:
+        draft.run(step)
+    return draft.result()
 
 
 def _decoded(operations: Any) -> list[Doc]:
@@ -73,6 +85,37 @@ def _undecodable(value: Any, target: str) -> errors.BadRequest:
     )
 
 
+class _NoKey(Unfit):
+    """An object has no member of this name."""
+
+
+class _NoIndex(Unfit):
+    """A list has no item at this index."""
+
+
+def _why(step: Doc, error: Unfit) -> str:
+    """What of a step does not fit, in the words of the library that upstream patches with."""
+    name, path, source = step["op"], step.get("path") or "", step.get("from") or ""
+    match error:
+        case _NoKey():
+            at = path if name == "remove" else error
+            told = f"Unable to remove nonexistent key: {error}: missing value"
+            return f"error in {name} for path: '{at}': {told}"
+        case _NoIndex():
+            told = f"Unable to access invalid index: {error}: invalid index referenced"
+            return f"error in {name} for path: '{path}': {told}"
+        case _:
+            pass
+    missing = {
+        "test": f"is missing path: {path}",
+        "replace": f"doc is missing path: {path}",
+        "move": f"doc is missing from path: {source}",
+        "copy": f"doc is missing from path: {source}",
+    }
+    what = missing.get(name, f"doc is missing path: {go_text.quoted(path)}")
+    return f"{name} operation does not apply: {what}: missing value"
+
+
 class _Draft:
     """A document under change, all its own."""
 
@@ -81,14 +124,20 @@ class _Draft:
         self._copied_bytes = 0
 
     def run(self, step: Doc) -> None:
-        act = _ACTS.get(step.get("op") or "")
+        name = step.get("op") or ""
+        act = _ACTS.get(name)
         if act is None:
-            raise _Unfit
-        act(self, step)
+            raise Unfit(f"Unexpected kind: {name}")
+        try:
+            act(self, step)
+        except TestFailed:
+            raise
+        except Unfit as error:
+            raise Unfit(_why(step, error)) from None
 
     def result(self) -> Doc:
         if not isinstance(self._root, dict) or _depth(self._root) > DEEPEST:
-            raise _Unfit
+            raise Unfit("what it makes is no object, or too deep")
         check_values(_ENCODE(self._root))  # operations may be more than a document holds
         return self._root
 
@@ -118,7 +167,7 @@ class _Draft:
         encoded = _ENCODE(_look(*self._find(_pointer(step, "from"))))
         self._copied_bytes += len(encoded)
         if self._copied_bytes > MOST_COPIED_BYTES:
-            raise _Unfit
+            raise Unfit
         self._put(_pointer(step, "path"), _DECODE(encoded))
 
     def test(self, step: Doc) -> None:
@@ -126,7 +175,7 @@ class _Draft:
         found = _look(*self._find(pointer)) if pointer else self._root
         # by text, for 1 is neither true nor 1.0 here
         if _ENCODE(found) != _ENCODE(step.get("value")):
-            raise _Unfit
+            raise TestFailed
 
     def _put(self, pointer: list[str], value: Any) -> None:
         container, key = self._find(pointer)
@@ -140,12 +189,12 @@ class _Draft:
     def _find(self, pointer: list[str]) -> tuple[Any, str]:
         """The list or object that holds what the pointer is about, and the name in it."""
         if not pointer:
-            raise _Unfit
+            raise Unfit
         container = self._root
         for token in pointer[:-1]:
             container = _look(container, token)
             if not isinstance(container, dict | list):
-                raise _Unfit
+                raise Unfit
         return container, pointer[-1]
 
 
@@ -162,7 +211,7 @@ _ACTS: dict[str, Callable[[_Draft, Doc], None]] = {
 def _pointer(step: Doc, member: str) -> list[str]:
     text = step.get(member)
     if text is None or (text and not text.startswith("/")):
-        raise _Unfit
+        raise Unfit
     return [token.replace("~1", "/").replace("~0", "~") for token in text.split("/")[1:]]
 
 
@@ -176,17 +225,17 @@ def _take(container: Any, key: str) -> Any:
     if isinstance(container, list):
         return container.pop(_index(key, len(container)))
     if key not in container:
-        raise _Unfit
+        raise _NoKey(key)
     return container.pop(key)
 
 
 def _index(key: str, length: int) -> int:
     digits = key[1:] if key[:1] in {"-", "+"} else key
     if not (digits.isascii() and digits.isdigit() and len(digits) < 10):
-        raise _Unfit
+        raise _NoIndex(key)
     index = int(key)
     if not -length <= index < length:
-        raise _Unfit
+        raise _NoIndex(key)
     return index % length
 
 

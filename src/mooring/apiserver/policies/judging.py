@@ -1,7 +1,7 @@
 """One policy over one write: which of its validations fail, and what is said and recorded. Pure."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -27,12 +27,15 @@ class Annotation(msgspec.Struct, frozen=True):
     value: str
 
 
-class Policy(msgspec.Struct, frozen=True):
+E = TypeVar("E")
+
+
+class Policy(msgspec.Struct, Generic[E], frozen=True):
     """A policy, ready to be asked."""
 
     name: str
     spec: Doc
-    expressions: PolicyExpressions
+    expressions: E
 
     @property
     def fails_closed(self) -> bool:
@@ -40,7 +43,7 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 def judge(
-    policy: Policy, values: Mapping[str, Any], budget: Budget
+    policy: Policy[PolicyExpressions], values: Mapping[str, Any], budget: Budget
 ) -> Iterator[Failure | Annotation]:
     """What a write is refused for, and what is recorded of it. `values` has the parameters too;
     `budget` is of all looks at this write."""
@@ -59,7 +62,7 @@ def judge(
             is_kept = expression.evaluate(seen, budget) is True
         except CelError as error:
             if policy.fails_closed:
-                told = f"expression '{expression.text}' resulted in error: {error}"
+                told = in_error(expression.text, error)
                 yield Failure(told, written.get("reason", ""))
             continue
         if not is_kept:
@@ -70,14 +73,14 @@ def judge(
 
 
 def _annotations(
-    policy: Policy, values: Mapping[str, Any], budget: Budget
+    policy: Policy[PolicyExpressions], values: Mapping[str, Any], budget: Budget
 ) -> Iterator[Failure | Annotation]:
     for key, expression in policy.expressions.annotations:
         try:
             value = expression.evaluate(values, budget)
         except CelError as error:
             if policy.fails_closed:
-                yield Failure(f"expression '{expression.text}' resulted in error: {error}")
+                yield Failure(in_error(expression.text, error))
             continue
         if isinstance(value, str):
             if text := value.strip():
@@ -86,20 +89,32 @@ def _annotations(
             yield Failure(f"valueExpression '{expression.text}' must result in a string or null")
 
 
+class ConditionFailed(CelError):
+    """A match condition that cannot be evaluated."""
+
+    def __init__(self, name: str, expression: str, error: CelError) -> None:
+        super().__init__(f"{name}: {error}")
+        self.told = in_error(expression, error)
+
+
+def in_error(expression: str, error: CelError) -> str:
+    return f"expression '{expression}' resulted in error: {error}"
+
+
 def holds_for(
     conditions: tuple[tuple[str, Expression], ...], values: Mapping[str, Any], budget: Budget
 ) -> bool:
     """Whether all match conditions hold; one that does not counts more than errors of others.
 
-    Raises: CelError.
+    Raises: ConditionFailed.
     """
-    failed: CelError | None = None
+    failed: ConditionFailed | None = None
     for name, condition in conditions:
         try:
             if condition.evaluate(values, budget) is not True:
                 return False
         except CelError as error:
-            failed = failed or CelError(f"{name}: {error}")
+            failed = failed or ConditionFailed(name, condition.text, error)
     if failed is not None:
         raise failed
     return True

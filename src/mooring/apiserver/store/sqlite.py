@@ -29,7 +29,8 @@ log = get("mooring.store")
 _MOST_WRITES = 1024
 _MOST_BYTES = 2 << 20
 
-# Writes that came during a commit wait a moment for company: measured 10% more writes in all.
+# Writes that came during a commit wait a moment for company, until there are as many as were
+# under way: measured 10% more writes in all.
 _ENOUGH = 48
 _GATHER = 0.002  # seconds
 
@@ -104,6 +105,8 @@ class SqliteStore(Timeline):
         self._taken = contents.revision  # the newest revision that a write was given
         self._newest: dict[_Key, _Write] = {}  # of each key, while it is not durable
         self._gathering: list[_Write] = []
+        self._company: asyncio.TimerHandle | None = None  # until when writes wait for others
+        self._expected = 0  # writes, for which nobody waits longer
         self._committing: list[_Write] = []
         self._failure: str | None = None  # of the last commit
         self._asking: asyncio.TimerHandle | None = None  # whether that is over
@@ -174,6 +177,10 @@ class SqliteStore(Timeline):
         if self._idle.is_set():
             self._idle.clear()
             asyncio.get_running_loop().call_soon(self._flush)
+        elif self._company is not None and len(self._gathering) >= self._expected:
+            self._company.cancel()
+            self._company = None
+            asyncio.get_running_loop().call_soon(self._flush)
         return write
 
     def _ask_again(self) -> None:
@@ -185,6 +192,7 @@ class SqliteStore(Timeline):
 
     def _flush(self) -> None:
         """Hand what was gathered to the disk."""
+        self._company = None
         batch = self._committing = self._take_batch()
         # Of several writes to one row only the last matters.
         rows = {write.row.created: write for write in batch}
@@ -228,7 +236,9 @@ class SqliteStore(Timeline):
         if len(self._gathering) >= _ENOUGH:
             self._flush()
         elif self._gathering:
-            asyncio.get_running_loop().call_later(_GATHER, self._flush)
+            # Whoever was just answered may come again; nobody else is known.
+            self._expected = len(self._gathering) + len(batch)
+            self._company = asyncio.get_running_loop().call_later(_GATHER, self._flush)
         else:
             self._idle.set()
 

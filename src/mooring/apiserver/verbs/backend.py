@@ -15,6 +15,7 @@ from mooring.apiserver.documents.objects import Objects
 from mooring.apiserver.kinds.contract import Context, Kind
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.limits.turns import Turns
+from mooring.apiserver.policies.mutations import Mutations
 from mooring.apiserver.request.message import Answer, Request
 from mooring.apiserver.request.negotiation import Form
 from mooring.apiserver.request.routes import Route
@@ -42,6 +43,7 @@ class Backend:
     frames: Frames
     watch_events: Callable[[Kind, int], None]  # counts events sent, for /metrics
     turns: Turns
+    mutations: Mutations
     webhooks: Webhooks
     conversions: Conversions
     charging: Charging

@@ -4,7 +4,7 @@ Pure but for what admission reads, and whom webhooks ask: called again when anot
 faster.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain
 from operator import ne
@@ -21,7 +21,9 @@ from mooring.apiserver.patching.managed_fields import manager_name
 from mooring.apiserver.request.refusals import check, conflict, invalid_as
 from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.verbs.backend import Backend, Call
+from mooring.apiserver.verbs.carried_over import carry_over
 from mooring.apiserver.verbs.document_schema import conform_to_kind
+from mooring.apiserver.verbs.mutating import mutate
 from mooring.apiserver.verbs.owning import in_versions, is_converted, owners_after
 from mooring.errors import BadRequest, ServerError
 from mooring.model.document import Doc
@@ -104,13 +106,14 @@ async def prepare_new(
         warnings=warnings,
     )
     backend.admission.mutate(attributes, backend.objects)
-    if await backend.webhooks.mutate(attributes, partial(_refill, kind)):
+    if await mutate(backend, attributes, partial(_refill, kind)):
         _keep_identity(doc, metadata)
         _begin(kind, doc, context)
     await backend.judging.judge(
+        attributes.origin,
         lambda: check(
             kind, metadata.get("name", ""), chain(validate_metadata(doc, kind), kind.validate(doc))
-        )
+        ),
     )
     await backend.admission.judge(attributes, backend.objects)
     await backend.webhooks.judge(attributes)
@@ -118,7 +121,7 @@ async def prepare_new(
 
 
 def _begin(kind: Kind, doc: Doc, context: Context) -> None:
-    """What the server alone decides of a new object, also after webhooks."""
+    """What the server alone decides of a new object, also after policies and webhooks."""
     kind.prepare_create(doc, context)
     if kind.generation:
         doc["metadata"]["generation"] = 1
@@ -130,15 +133,19 @@ def is_dry(call: Call) -> bool:
 
 
 def _keep_identity(doc: Doc, metadata: Doc) -> None:
-    """Whatever a webhook has made of it, it is still this object."""
+    """Whatever a policy or a webhook has made of it, it is still this object."""
     for field in SERVER_DECIDED:
         _set_or_drop(doc["metadata"], field, metadata.get(field))
 
 
-def _refill(kind: Kind, doc: Doc) -> None:
-    """A document that a webhook has changed, made whole again. Raises: ValueError."""
-    conform_to_kind(doc, kind)
+def _refill(kind: Kind, doc: Doc) -> Sequence[str]:
+    """A document that a policy or a webhook has changed, made whole again; what was unknown in it.
+
+    Raises: ValueError.
+    """
+    unknown = conform_to_kind(doc, kind)
     _complete(kind, doc)
+    return () if kind.custom else unknown
 
 
 def _complete(kind: Kind, doc: Doc) -> None:
@@ -201,6 +208,7 @@ async def prepare_change(
     kind, subresource = call.kind, call.route.subresource
     context = backend.context(call.user)
     _restore_system_fields(new["metadata"], old["metadata"])
+    carry_over(backend, kind, old, new)
     _complete(kind, new)
     if subresource == "status":
         _keep_to_part(kind, subresource, new, old, context)
@@ -227,13 +235,15 @@ async def prepare_change(
     )
     backend.admission.mutate(attributes, backend.objects)
     is_whole = subresource in _OF_WHOLE_OBJECTS
-    if is_whole and await backend.webhooks.mutate(attributes, partial(_refill, kind)):
+    if is_whole and await mutate(backend, attributes, partial(_refill, kind)):
         _restore_system_fields(new["metadata"], old["metadata"])
+        carry_over(backend, kind, old, new)
         _keep_to_part(kind, subresource, new, old, context)
     if subresource != "status":
         _count_generation(kind, new, old)
     await backend.judging.judge(
-        lambda: check(kind, call.name, _problems_of_change(kind, subresource, new, old))
+        attributes.origin,
+        lambda: check(kind, call.name, _problems_of_change(kind, subresource, new, old)),
     )
     await backend.admission.judge(attributes, backend.objects)
     if is_whole:

@@ -12,7 +12,8 @@ from mooring.apiserver.verbs.changing import change_of
 from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.errors import BadRequest, Conflict
 from mooring.model.document import Doc
-from mooring.model.field_error import FieldError, not_supported, required
+from mooring.model.field_error import FieldError, invalid, not_supported, required
+from mooring.model.names import dns_subdomain
 
 
 async def bind(backend: Backend, call: Call) -> Response:
@@ -22,7 +23,7 @@ async def bind(backend: Backend, call: Call) -> Response:
     )
     if binding.get("metadata", {}).get("name", call.name) != call.name:
         raise BadRequest("name in URL does not match name in Binding object")
-    node = _target(call, binding)
+    node = _target(call, binding, strictly=backend.kinds.release.checks_bound_nodes)
 
     attributes = AdmissionAttributes(
         Operation.CREATE,
@@ -50,13 +51,17 @@ async def bind(backend: Backend, call: Call) -> Response:
     return Response(201, encode(success(code=201)))
 
 
-def _target(call: Call, binding: Doc) -> str:
+def _target(call: Call, binding: Doc, *, strictly: bool) -> str:
+    """`strictly`: what no node can be called is refused."""
     target = binding.get("target", {})
     errors: list[FieldError] = []
     if target.get("kind") not in (None, "", "Node"):
         errors.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
     if not target.get("name"):
         errors.append(required("target.name"))
+    elif strictly and not errors:
+        problems = dns_subdomain(target["name"])
+        errors += (invalid("target.name", target["name"], problem) for problem in problems)
     if errors:
         raise invalid_as("Binding", "", call.name, errors)
     return str(target["name"])

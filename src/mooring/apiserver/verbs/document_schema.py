@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from mooring.apiserver.codec.custom_body import conform_custom
 from mooring.apiserver.kinds.contract import Kind
-from mooring.apiserver.patching.node_shape import shape_of_node
-from mooring.apiserver.patching.shape import Shape, shape_of
+from mooring.apiserver.patching.kind_shape import shape_of_kind
+from mooring.apiserver.patching.shape import Shape
 from mooring.apiserver.schema.check import conform, spell_path
 from mooring.apiserver.schema.reader import conform_whole
 from mooring.apiserver.verbs.backend import Backend
@@ -14,9 +14,7 @@ from mooring.model.document import Doc
 
 def shape_for(backend: Backend, kind: Kind) -> Shape:
     """How the documents of a kind are merged and owned."""
-    if kind.structure is not None:
-        return shape_of_node(kind.structure.node, backend.schema)
-    return shape_of(kind.message, backend.schema)
+    return shape_of_kind(kind, backend.schema)
 
 
 def conform_to_kind(doc: Doc, kind: Kind) -> Sequence[str]:

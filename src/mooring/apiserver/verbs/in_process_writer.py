@@ -20,7 +20,7 @@ from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.verbs.at_once import write_decided
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.before_write import prepare_change, single_owners
-from mooring.apiserver.verbs.changing import change_of, last_state
+from mooring.apiserver.verbs.changing import change_of, is_outdated, last_state
 from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.delete import DeleteOptions, delete_object
 from mooring.apiserver.verbs.merging import merged
@@ -88,7 +88,9 @@ class InProcessWriter:
                 changed = prepared or changed
                 old = changed or old
             if changed is None:
-                return None
+                if not is_outdated(kind, entry):
+                    return None
+                changed = old
             stored = await self._backend.conversions.to_storage(kind, changed)
             return change_of(kind, stored, entry)
 

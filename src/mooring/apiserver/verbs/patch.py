@@ -1,10 +1,11 @@
 """PATCH: JSON patch, merge patch, strategic merge patch, and server-side apply."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mooring.apiserver.codec.body import LONGEST_PATH, wrong_type
 from mooring.apiserver.codec.identity import Identity, unregistered
@@ -51,6 +52,7 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY_YAML = "application/apply-patch+yaml"
 MOST_TRIES = 5
+_STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 MOST_SHOWN = 4096  # characters of a patch, in the refusal of it
 
 
@@ -118,7 +120,7 @@ async def _patch(
     async def prepare(old: Doc) -> Doc | None:
         new = by.patched(old)
         try:
-            found = _conformed(call.kind, new, old, doubled, options.validation)
+            found = _conformed(call.kind, new, old, by, doubled, options.validation)
         except ValueError as error:
             raise _bad_patch(by.shown(old), str(error)) from error
         warnings[:] = [*found, *single_owners(new)]
@@ -150,11 +152,13 @@ def _doubled_in_yaml(read: Read) -> list[str]:
     return [f"error converting YAML to JSON: yaml: unmarshal errors: {told}"]
 
 
-def _conformed(kind: Kind, new: Doc, old: Doc, doubled: list[str], validation: str) -> list[str]:
+def _conformed(
+    kind: Kind, new: Doc, old: Doc, by: _Patch, doubled: list[str], validation: str
+) -> list[str]:
     """Check the patched document against the schema; what to warn of.
 
-    A field that was there before was stored by another release, or under another definition: it
-    goes without a word. Raises: ValueError, which is the patch's fault.
+    A field that was there before was stored by another release, or under another definition: there
+    is nothing to say, unless the patch changes it. Raises: ValueError, which is the patch's fault.
     """
     given = (new.get("kind"), new.get("apiVersion"))
     if given != (kind.kind, kind.api_version):  # it may change an object, not make it another one
@@ -168,7 +172,11 @@ def _conformed(kind: Kind, new: Doc, old: Doc, doubled: list[str], validation: s
             ) from error
         raise ValueError(str(error)) from error
     if unknown:
-        unknown = set(unknown).difference(_unknown_before(kind, old))
+        asked = by.patched(old)  # `new` has lost them
+        before = _unknown_before(kind, old)
+        unknown = set(unknown).difference(
+            path for path in before if _value_at(path, asked) == _value_at(path, old)
+        )
     findings = [*doubled, *(f'unknown field "{path}"' for path in sorted(unknown))]
     if not findings or validation == "Ignore":
         return []
@@ -182,6 +190,17 @@ def _unknown_before(kind: Kind, old: Doc) -> Sequence[str]:
         return conform_to_kind(deepcopy(old), kind)
     except WrongType:
         return ()
+
+
+def _value_at(path: str, doc: Doc) -> Any:
+    """What is at a path such as `spec.containers[0].image`; None: nothing."""
+    value: Any = doc
+    for name, number in _STEPS.findall(path):
+        try:
+            value = value[int(number) if number else name]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
 
 
 def _bad_patch(shown: str, why: str) -> Exception:

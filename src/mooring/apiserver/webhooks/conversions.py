@@ -157,6 +157,13 @@ class Conversions:
         await round_trip()  # so that `at_once` sees that this takes a while
         return await self._convert(wanted, stored.webhook, docs, wanted.api_version)
 
+    async def in_version(self, doc: Doc | None, written: Kind, wanted: Kind) -> Doc | None:
+        """One document, brought to the version of `wanted`. What is no object of the kind, but a
+        part of one, has no other version."""
+        if doc is None or doc.get("apiVersion") != written.api_version:
+            return doc
+        return (await self.between((doc,), wanted))[0]
+
     # asking
 
     async def _convert_entries(self, kind: Kind, entries: Sequence[Entry]) -> Sequence[Entry]:

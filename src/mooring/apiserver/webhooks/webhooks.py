@@ -42,8 +42,19 @@ MOST_WARNING = 1024  # characters
 MOST_ANNOTATIONS = 64  # that one answer has recorded
 _LEAST_REFUSAL = 400
 Concerned = Sequence[tuple[Hook, Kind]]
-Refill = Callable[[Doc], None]
+Refill = Callable[[Doc], object]
 """Makes a patched document whole again: checked against its schema, defaults set."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Who was asked to change a write, in their order, and what came of it."""
+
+    hooks: Concerned
+    changed: bool = False
+    changed_after: bool = False  # after one of them had been asked
+
+
+NOBODY = Asked(())
 
 
 class Webhooks:
@@ -102,12 +113,11 @@ class Webhooks:
         """Whether the rules of any webhook name this write."""
         return any(self.concern(stage, attributes) for stage in (MUTATING, VALIDATING))
 
-    async def mutate(self, attributes: AdmissionAttributes, refill: Refill) -> bool:
-        """Let them change `attributes.new`, in place; have they? Raises: ApiError when one
-        refuses."""
+    async def mutate(self, attributes: AdmissionAttributes, refill: Refill) -> Asked:
+        """Let them change `attributes.new`, in place. Raises: ApiError when one refuses."""
         concerned = self.concern(MUTATING, attributes)
         if not concerned:
-            return False
+            return NOBODY
         await round_trip()  # so that `at_once` sees that this takes a while
         asked: list[tuple[Hook, Kind]] = []
         changed = changed_after = False
@@ -117,11 +127,17 @@ class Webhooks:
                 changed = changed or is_changed
                 changed_after = changed_after or (is_changed and bool(asked))
                 asked.append((hook, kind))
-        if changed_after:
-            for hook, kind in asked:
+        return Asked(asked, changed, changed_after)
+
+    async def mutate_again(
+        self, attributes: AdmissionAttributes, refill: Refill, asked: Asked, *, is_changed: bool
+    ) -> None:
+        """The same of those that want to see what has changed since: after the first of them, or
+        `is_changed`, after all. Raises: ApiError."""
+        if is_changed or asked.changed_after:
+            for hook, kind in asked.hooks:
                 if hook.is_reinvoked and await self._selects(hook, kind, attributes):
                     await self._mutate(hook, kind, attributes, refill)
-        return changed
 
     async def judge(self, attributes: AdmissionAttributes) -> None:
         """Raises: ApiError when one refuses."""
@@ -156,7 +172,7 @@ class Webhooks:
         try:
             new = json_patch(dict(shown or {}), answer.patch)
             new["apiVersion"] = kind.api_version
-            new = await self._in_version(new, kind, attributes.kind) or new
+            new = await self._conversions.in_version(new, kind, attributes.kind) or new
             new.setdefault("metadata", {})
             refill(new)
         except (ApiError, ValueError) as error:
@@ -193,15 +209,9 @@ class Webhooks:
             return attributes
         return msgspec.structs.replace(
             attributes,
-            new=await self._in_version(attributes.new, attributes.kind, kind),
-            old=await self._in_version(attributes.old, attributes.kind, kind),
+            new=await self._conversions.in_version(attributes.new, attributes.kind, kind),
+            old=await self._conversions.in_version(attributes.old, attributes.kind, kind),
         )
-
-    async def _in_version(self, doc: Doc | None, written: Kind, wanted: Kind) -> Doc | None:
-        """What is no object of the kind, but a part of one, has no other version."""
-        if doc is None or doc.get("apiVersion") != written.api_version:
-            return doc
-        return (await self._conversions.between((doc,), wanted))[0]
 
     def _covering(self, stage: str, attributes: AdmissionAttributes) -> Iterable[tuple[Hook, Kind]]:
         if attributes.kind.group == GROUP:
@@ -220,7 +230,7 @@ class Webhooks:
         values = variables_of(attributes, kind, self._objects, self._authorize)
         try:
             return await self._judging.judge(
-                lambda: holds_for(hook.conditions, values, Budget(MOST_COST))
+                attributes.origin, lambda: holds_for(hook.conditions, values, Budget(MOST_COST))
             )
         except CelError as error:
             if hook.fails_closed:

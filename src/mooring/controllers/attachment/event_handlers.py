@@ -85,13 +85,16 @@ class AttachDetachEventHandlers:
         cluster does not hold up the event loop.
         """
         self._has_begun = True
-        for node in self._known.nodes.all():
-            shielded(node.key, self._take_over, node)
+        await _in_slices(self._known.nodes, self._meet)
         await _in_slices(self._known.attachments, self._on_attachment)
         await _in_slices(self._known.pods, self._on_pod)
 
     def _wake(self, volume: str) -> None:
         self._queue.add(Key("", volume))
+
+    def _meet(self, _: Node | None, node: Node | None) -> None:
+        if node is not None and not self._reports.serves(node.name):  # else it changed just now
+            self._take_over(node)
 
     def _take_over(self, node: Node) -> None:
         """What others have put on the node's list before us."""

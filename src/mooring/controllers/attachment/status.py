@@ -10,6 +10,8 @@ Whatever is to be said about a node goes in one write; while one is under way, t
 import asyncio
 from collections.abc import Callable, Collection
 
+import msgspec
+
 from mooring.client.contract import Client, Part
 from mooring.clock import Clock
 from mooring.controllers.attachment.actual import VolumeOnNode
@@ -19,16 +21,36 @@ from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.queue import KeyedQueue
-from mooring.reconcile.worker import Settled, Verdict
+from mooring.reconcile.worker import Again, Settled, Verdict
 
-PAUSE_SECONDS = 0.05  # between two writes about one node; the first goes at once
-GATHER_SECONDS = 0.2  # the same while more is to come: other volumes are being attached to it
+
+class Pause(msgspec.Struct, frozen=True):
+    """Between two writes about one node, of which the first goes at once. A server that takes long
+    over a write is busy: the next one gathers more."""
+
+    least: float  # seconds
+    writes: int  # so many times as long as the last write took
+    most: float = 2.0  # seconds
+
+    def after(self, took: float) -> float:
+        return min(max(self.least, self.writes * took), self.most)
+
+
+BETWEEN = Pause(0.05, 1)
+GATHERING = Pause(0.2, 10)
+"""While more is to come: other volumes are being attached to the node."""
+
 _TRIES = 3
 
 ExpectsMore = Callable[[str], bool]
 """Whether there will soon be more to say about a node."""
 
 Waiter = asyncio.Future[Node | None]
+
+
+class _LastWrite(msgspec.Struct, frozen=True):
+    ended: float  # monotonic
+    took: float  # seconds
 
 
 class NodeReports:
@@ -42,7 +64,7 @@ class NodeReports:
         self._expects_more = expects_more
         self._served: set[str] = set()
         self._lists: dict[str, dict[str, str]] = {}  # by node: device paths by volume
-        self._written: dict[str, float] = {}  # by node: when last
+        self._written: dict[str, _LastWrite] = {}  # by node
         self._waiting: dict[str, list[Waiter]] = {}
 
     def take_over(self, node: Node) -> Collection[str]:
@@ -105,6 +127,8 @@ class NodeReports:
         self._served.discard(node)
 
     async def reconcile(self, key: Key) -> Verdict:
+        if (wait := self._pause(key.name)) > 0:
+            return Again(wait)
         waiters = self._waiting.pop(key.name, [])
         try:
             node = await self._write(key, must_read=bool(waiters))
@@ -147,9 +171,13 @@ class NodeReports:
         shown: list[Doc] = [
             {"name": name, "devicePath": device} for name, device in sorted(wanted.items())
         ]
-        self._written[node.name] = self._clock.monotonic()
         change = {"status": {"volumesAttached": shown or None}}
-        written = await self._client.patch(node, change, Part.STATUS)
+        began = self._clock.monotonic()
+        try:
+            written = await self._client.patch(node, change, Part.STATUS)
+        finally:
+            ended = self._clock.monotonic()
+            self._written[node.name] = _LastWrite(ended, ended - began)
         self._nodes.fold(written)
         return written
 
@@ -159,13 +187,19 @@ class NodeReports:
         return _listed(node) != self._lists.get(node.name, {})
 
     def _stir(self, node: str) -> None:
-        key, last = Key("", node), self._written.get(node)
-        pause = GATHER_SECONDS if self._expects_more(node) else PAUSE_SECONDS
-        wait = 0.0 if last is None else last + pause - self._clock.monotonic()
+        key, wait = Key("", node), self._pause(node)
         if wait > 0:
             self.queue.add_after(key, wait)
         else:
             self.queue.add(key)
+
+    def _pause(self, node: str) -> float:
+        """Seconds for which the next write about the node gathers what is to be said."""
+        last = self._written.get(node)
+        if last is None:
+            return 0.0
+        pause = GATHERING if self._expects_more(node) else BETWEEN
+        return last.ended + pause.after(last.took) - self._clock.monotonic()
 
 
 def _listed(node: Node) -> dict[str, str]:

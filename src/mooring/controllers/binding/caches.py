@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from mooring.clock import Clock
 from mooring.controllers.binding.cache_indexes import (
     NODES_BY_DRIVER,
     add_indexes,
@@ -15,6 +16,8 @@ from mooring.controllers.binding.view import ClaimView, Plugins, Provisioning
 from mooring.controllers.binding.volume_index import VolumeIndex
 from mooring.controllers.binding.waiting import WaitingClaims
 from mooring.model.claim import Claim
+from mooring.model.claim_use import condition_of_use, with_use
+from mooring.model.condition import Condition
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_migration import DRIVERS
 from mooring.model.csi_node import CsiNode
@@ -22,6 +25,7 @@ from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage_class import StorageClass
+from mooring.model.timestamp import to_seconds
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Plugin
 from mooring.reconcile.apply import NotNow
@@ -54,7 +58,14 @@ class Informers(msgspec.Struct, frozen=True):
 
 
 class Caches:
-    def __init__(self, informers: Informers, plugins: Plugins, provisioning: Provisioning) -> None:
+    def __init__(
+        self,
+        informers: Informers,
+        plugins: Plugins,
+        provisioning: Provisioning,
+        use_noted_by: Clock | None = None,
+    ) -> None:
+        """`use_noted_by`: claims become Bound with their use noted, at the time it shows."""
         self.volumes = informers.volumes
         self.claims = informers.claims
         self.classes = informers.classes
@@ -67,6 +78,7 @@ class Caches:
         self.default_class: StorageClass | None = None
         self._plugins = plugins
         self._provisioning = provisioning
+        self._use_noted_by = use_noted_by
         add_indexes(self.claims, self.pods, self.volumes)
         self.csi_nodes.add_index(NODES_BY_DRIVER, drivers_on)
 
@@ -113,7 +125,16 @@ class Caches:
             registered=None if storage_class is None else self._registered_besides(storage_class),
             plugins=self._plugins,
             provisioning=self._provisioning,
+            conditions_when_bound=self._conditions_when_bound(claim) if volume or match else None,
         )
+
+    def _conditions_when_bound(self, claim: Claim) -> tuple[Condition, ...] | None:
+        """By the cache of pods alone: who notes it from then on sees to what it lacks."""
+        clock = self._use_noted_by
+        if clock is None or claim.is_bound or claim.is_deleting:
+            return None
+        use = condition_of_use(claim, pods_using(self.pods, claim.key))
+        return with_use(claim, use, to_seconds(clock.now()))
 
     def _registered_besides(self, storage_class: StorageClass) -> frozenset[str] | None:
         """Only for a plugin of Kubernetes' own: of others their provisioning tells."""

@@ -111,13 +111,19 @@ class BinderMetrics(Collector):
             "Failed attempts to make or delete a volume.",
             labels=["plugin_name", "operation_name"],
         )
+        newer = CounterMetricFamily(  # what the other one has come to be called
+            "volume_operation_errors",
+            "Failed attempts to make or delete a volume.",
+            labels=["plugin_name", "operation_name"],
+        )
         for key, count in self._errors.items():
             errors.add_metric(list(key), count)
+            newer.add_metric(list(key), count)
         caught = CounterMetricFamily(
             "mooring_binding_resync_caught", "Work that only the slow resync found."
         )
         caught.add_metric([], self._caught)
-        yield from (assigned, refused, errors, caught)
+        yield from (assigned, refused, errors, newer, caught)
 
     def _histograms(self) -> Iterator[Metric]:
         whole = HistogramMetricFamily(

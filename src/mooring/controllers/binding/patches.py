@@ -53,6 +53,8 @@ def _claim_status(seen: Claim, wanted: Claim) -> Doc:
         status["accessModes"] = [mode.value for mode in after.access_modes] or None
     if after.capacity != before.capacity:
         status["capacity"] = _entries(before.capacity, after.capacity)
+    if after.conditions != before.conditions:
+        status["conditions"] = msgspec.to_builtins(after.conditions)
     name = after.current_volume_attributes_class_name
     if name != before.current_volume_attributes_class_name:
         status["currentVolumeAttributesClassName"] = name

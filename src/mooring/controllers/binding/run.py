@@ -5,9 +5,11 @@ from the caches through a view and `decide` to a plan, which `effects` carry out
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
+from math import ceil
+from typing import TypeVar
 
 import msgspec
 
@@ -47,6 +49,8 @@ from mooring.reconcile.reflector import AT_ONCE
 from mooring.reconcile.turn import Turn
 from mooring.reconcile.worker import Again, Settled, Verdict, lasting, work
 
+T = TypeVar("T")
+
 COMPONENT = "persistentvolume-controller"
 """The reporting component of its events."""
 
@@ -58,11 +62,13 @@ class BinderSettings(msgspec.Struct, frozen=True):
     provisioning: Provisioning = Provisioning.ON
     workers: int = 32
     resync_seconds: float = 600.0  # in which everything is reconciled once
+    notes_use: bool = False  # claims become Bound with the condition Unused, which others keep true
 
 
 def build(loops: Loops, options: Options) -> None:
     """Add the binder to the role."""
-    add_binder(loops, _plugins(loops.client, loops.clock, options))
+    settings = BinderSettings(notes_use=options.notes_use)
+    add_binder(loops, _plugins(loops.client, loops.clock, options), settings)
 
 
 def add_binder(
@@ -118,7 +124,12 @@ class Binder:
     ) -> None:
         self._informers = informers
         self._settings = settings
-        self._caches = Caches(informers, plugins.abilities(), settings.provisioning)
+        self._caches = Caches(
+            informers,
+            plugins.abilities(),
+            settings.provisioning,
+            use_noted_by=clock if settings.notes_use else None,
+        )
         self._context = BinderContext(client, clock, recorder, plugins, self._caches)
         self._effects = Effects(self._context)
         self._without_cause: set[Key] = set()  # keys that only the resync asked for
@@ -235,11 +246,11 @@ class Binder:
             await informer.synced.wait()
         clock = self._context.clock
         while True:
-            batches = list(_in_batches(await self._units()))
-            pause = self._settings.resync_seconds / max(len(batches), 1)
-            if not batches:
+            units = await self._units()
+            pause = self._settings.resync_seconds / max(ceil(len(units) / _BATCH), 1)
+            if not units:
                 await clock.sleep(pause)
-            for batch in batches:
+            for batch in _in_batches(units, _BATCH):
                 await clock.sleep(pause)
                 self._without_cause.update(batch)
                 for key in batch:
@@ -247,11 +258,13 @@ class Binder:
 
     async def _units(self) -> set[Key]:
         """The keys of everything there is, while others work."""
-        keys = {claim.key for claim in self._caches.claims.all()}
-        for number, volume in enumerate(list(self._caches.volumes.all()), 1):
-            keys.add(self._caches.unit_of(volume))
-            if number % AT_ONCE == 0:
-                await Turn()
+        keys: set[Key] = set()
+        for some in _in_batches(list(self._caches.claims.all()), AT_ONCE):
+            keys.update(claim.key for claim in some)
+            await Turn()
+        for others in _in_batches(list(self._caches.volumes.all()), AT_ONCE):
+            keys.update(map(self._caches.unit_of, others))
+            await Turn()
         return keys
 
 
@@ -267,7 +280,7 @@ def _free_target(view: ClaimView, plan: Plan) -> Volume | None:
     return target
 
 
-def _in_batches(keys: Iterable[Key]) -> Iterable[list[Key]]:
-    rest = iter(keys)
-    while batch := list(islice(rest, _BATCH)):
+def _in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
         yield batch

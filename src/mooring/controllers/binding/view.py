@@ -5,6 +5,7 @@ from enum import Enum
 import msgspec
 
 from mooring.model.claim import Claim
+from mooring.model.condition import Condition
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Plugin
@@ -40,6 +41,7 @@ class ClaimView(msgspec.Struct, frozen=True):
     registered: frozenset[str] | None = None  # provisioners; None: its class's is one of them
     plugins: Plugins = Plugins()
     provisioning: Provisioning = Provisioning.ON
+    conditions_when_bound: tuple[Condition, ...] | None = None  # its use among them
 
     @property
     def is_delayed(self) -> bool:

@@ -22,7 +22,7 @@ from mooring.controllers.protection.plan import (
 )
 from mooring.controllers.protection.view import ClaimView, ClassView, Evidence, UsageView
 from mooring.model.claim import Claim
-from mooring.model.condition import Condition, find_condition, set_condition
+from mooring.model.claim_use import condition_of_use, is_made_for, is_noted, with_use
 from mooring.model.event import EventType
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
@@ -33,10 +33,6 @@ from mooring.model.wellknown import Finalizer
 
 BLOCKED = "DeletionBlocked"
 MOST_NAMED = 5
-
-UNUSED = "Unused"
-_A_POD = Condition(UNUSED, "False", "PodUsingPVC", "A pod is currently referencing this PVC")
-_NO_POD = Condition(UNUSED, "True", "NoPodsUsingPVC", "No pods are currently referencing this PVC")
 
 
 def needs_action(protected: ApiObject, finalizer: str) -> bool:
@@ -63,28 +59,16 @@ def decide_claim(view: ClaimView) -> Plan:
 def decide_usage(view: UsageView) -> Plan:
     """Say of a bound claim whether a pod that is not finished refers to it, scheduled or not.
 
-    Before it is bound its status is the binder's to write.
+    Before it is bound its status is the binder's to write, who notes its use together with that.
     """
     claim = view.claim
     if claim.is_deleting or not claim.is_bound:
         return plan("only the use of bound claims is noted")
-    is_unused = not any(_refers_to(pod, claim) for pod in view.pods)
-    known = find_condition(claim.status.conditions, UNUSED)
-    if known is not None and known.is_true == is_unused:
+    use = condition_of_use(claim, view.pods)
+    if is_noted(claim, use):
         return plan("its use is noted")
-    wanted = _NO_POD if is_unused else _A_POD
-    conditions = set_condition(claim.status.conditions, wanted, to_seconds(view.now))
-    return plan(wanted.message, SetConditions(claim, conditions))
-
-
-def _refers_to(pod: Pod, claim: Claim) -> bool:
-    if pod.is_terminated or pod.namespace != claim.namespace:
-        return False
-    return any(
-        pod.find_claim_name(volume) == claim.name
-        and (volume.persistent_volume_claim is not None or _is_made_for(claim, pod))
-        for volume in pod.spec.volumes
-    )
+    conditions = with_use(claim, use, to_seconds(view.now))
+    return plan(use.message, SetConditions(claim, conditions))
 
 
 def decide_volume(volume: Volume) -> Plan:
@@ -123,7 +107,7 @@ def is_used_by(claim: Claim, pod: Pod) -> bool:
             continue
         if volume.persistent_volume_claim is not None:
             return True
-        if _is_made_for(claim, pod) and not _is_shut_down(pod):
+        if is_made_for(claim, pod) and not _is_shut_down(pod):
             return True
     return False
 
@@ -146,11 +130,6 @@ def _decide_alive(protected: ApiObject, finalizer: str) -> Plan | None:
             else plan("its finalizer is missing", AddFinalizer(protected, finalizer))
         )
     return None if has_finalizer else plan("let go before")
-
-
-def _is_made_for(claim: Claim, pod: Pod) -> bool:
-    owner = claim.metadata.find_controller()
-    return owner is not None and owner.uid == pod.uid
 
 
 def _is_shut_down(pod: Pod) -> bool:

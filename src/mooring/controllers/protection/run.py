@@ -30,7 +30,6 @@ from mooring.controllers.protection.view import (
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
-from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
 from mooring.model.steps import Emit, plan
@@ -57,7 +56,7 @@ def build(loops: Loops, options: Options) -> None:
     claims, volumes = loops.informer(Claim), loops.informer(Volume)
     pods, classes = loops.informer(Pod), loops.informer(AttributesClass)
     recorder = loops.recorder(COMPONENT)
-    of_claims = ClaimProtection(client, clock, recorder, claims, pods, options.release)
+    of_claims = ClaimProtection(client, clock, recorder, claims, pods, notes_use=options.notes_use)
     of_volumes = VolumeProtection(client, clock, volumes)
     of_classes = ClassProtection(client, clock, classes, volumes, claims)
     loops.add(of_claims.run, {of_claims.queue_name: of_claims.queue})
@@ -75,7 +74,8 @@ class ClaimProtection:
         recorder: Recorder,
         claims: Informer[Claim],
         pods: Informer[Pod],
-        release: KubernetesVersion = NEWEST,
+        *,
+        notes_use: bool = True,
     ) -> None:
         self.queue: KeyedQueue[Key] = KeyedQueue(clock)
         self._claims = claims
@@ -83,7 +83,7 @@ class ClaimProtection:
         self._live = LivePods(client)
         self._effects = Effects(client, recorder)
         self._clock = clock
-        self._notes_use = release.marks_unused_claims
+        self._notes_use = notes_use
         self._recorded: dict[str, str] = {}  # events, by the claim's uid
         index_by_claim(pods)
         claims.on_change(self._on_claim)

@@ -48,6 +48,13 @@ class _Entry(msgspec.Struct, frozen=True):
     connection: Connection
 
 
+class _Unheard(msgspec.Struct, frozen=True):
+    """A driver got through, and its registrar has not heard so."""
+
+    identity: SocketId
+    plugin: Plugin
+
+
 class Registrations:
     """`run` runs it until cancelled. Nothing registers before the API has this node."""
 
@@ -67,6 +74,7 @@ class Registrations:
         self._watch = SocketWatch(directory, clock, self._saw)
         self._seen: Mapping[Path, SocketId] = {}
         self._registered: dict[Path, _Entry] = {}
+        self._unheard: dict[Path, _Unheard] = {}
         self._owed: dict[Path, str] = {}  # drivers that are gone, and which the API still has
         self._turn = asyncio.Lock()  # one driver at a time enters or leaves the API
         self._node_uid = ""
@@ -117,9 +125,9 @@ class Registrations:
         """Announce all drivers again when the Node object was recreated."""
         while True:
             await self._prepare()
-            for socket, entry in self._registered.items():
-                again = replace(entry.registered, identity=None)
-                self._registered[socket] = replace(entry, registered=again)
+            self._unheard.clear()
+            for socket in tuple(self._registered):
+                self._identify(socket, None)
                 self.queue.add(socket)
 
     # sockets
@@ -153,15 +161,22 @@ class Registrations:
     async def _register(self, step: Register) -> None:
         """Raises: MooringError, after the socket got it; retried while the socket exists."""
         async with shaking_hands(step.socket, self._connect) as handshake:
+            unheard = self._unheard.get(step.socket)
+            if unheard is not None and unheard.identity == step.identity:
+                plugin = await handshake.get_info()  # without it, the driver stays all the same
+                if plugin == unheard.plugin:
+                    await self._accept(step, handshake, plugin)
+                    return
             try:
-                await self._admit(step, await handshake.get_info())
+                plugin = await handshake.get_info()
+                await self._admit(step, plugin)
             except MooringError as error:
                 _log.warning("a driver is not registered", because=error)
                 await self._drop(step.socket)  # whatever it was before, it is not that any more
                 if isinstance(error, RegistrationRefused):
                     await handshake.notify(RegistrationStatus(registered=False, error=str(error)))
                 raise
-            await _accept(handshake)
+            await self._accept(step, handshake, plugin)
 
     async def _admit(self, step: Register, plugin: Plugin) -> None:
         """Raises: Refusal; then the driver is not usable, nor in the CSINode."""
@@ -180,6 +195,24 @@ class Registrations:
         except BaseException:
             await connection.close()
             raise
+
+    async def _accept(self, step: Register, handshake: Handshake, plugin: Plugin) -> None:
+        """A driver that works is not dropped because its registrar did not hear of it: it stays,
+        and the registrar is told again. Raises: NotRegistered."""
+        socket = step.socket
+        try:
+            await handshake.notify(ACCEPTED)
+        except NotRegistered:
+            self._unheard[socket] = _Unheard(step.identity, plugin)
+            self._identify(socket, None)
+            raise
+        self._unheard.pop(socket, None)
+        self._identify(socket, step.identity)
+
+    def _identify(self, socket: Path, identity: SocketId | None) -> None:
+        if (entry := self._registered.get(socket)) is not None:
+            registered = replace(entry.registered, identity=identity)
+            self._registered[socket] = replace(entry, registered=registered)
 
     def _check(self, socket: Path, plugin: Plugin) -> Registered:
         """Raises: Refusal."""
@@ -220,6 +253,7 @@ class Registrations:
 
     async def _drop(self, socket: Path) -> None:
         """Make its driver unusable at once; the CSINode is written later."""
+        self._unheard.pop(socket, None)
         entry = self._registered.pop(socket, None)
         if entry is None:
             return
@@ -241,11 +275,3 @@ class Registrations:
             if name is not None and self._drivers.find(name) is None:
                 await self._announcer.uninstall(name)
             self._owed.pop(socket, None)
-
-
-async def _accept(handshake: Handshake) -> None:
-    """A driver that works is not dropped because its registrar did not hear of it."""
-    try:
-        await handshake.notify(ACCEPTED)
-    except NotRegistered as error:
-        _log.warning("a registrar does not hear that its driver is registered", because=error)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from mooring.model.condition import Condition, find_condition, set_condition
 from mooring.model.document import Doc
+from mooring.model.kubernetes_version import KubernetesVersion
 from mooring.model.node import Node, NodeImage
 from mooring.model.quantity import from_bytes
 from mooring.model.wellknown import Annotation, Label
@@ -68,24 +69,25 @@ def labels(name: str, identity: Identity) -> Mapping[str, str]:
     }
 
 
-def capacity(amounts: Amounts) -> Mapping[str, str]:
+def capacity(amounts: Amounts, release: KubernetesVersion) -> Mapping[str, str]:
     """Spelled as the API spells it, so that it can be compared."""
+    storage = from_bytes(amounts.storage, binary=not release.counts_storage_in_decimals)
     pages = {f"hugepages-{from_bytes(size)}": whole for size, whole in amounts.huge_pages.items()}
     return {
         "cpu": str(amounts.cpus),
         "memory": str(from_bytes(amounts.memory)),
-        "ephemeral-storage": str(from_bytes(amounts.storage)),
+        "ephemeral-storage": str(storage),
         "pods": str(MOST_PODS),
         **{name: str(from_bytes(whole)) for name, whole in pages.items()},
     }
 
 
-def allocatable(amounts: Amounts) -> Mapping[str, str]:
+def allocatable(amounts: Amounts, release: KubernetesVersion) -> Mapping[str, str]:
     """What pods may have of it."""
     memory = amounts.memory - SPARE_MEMORY - sum(amounts.huge_pages.values())
     storage = amounts.storage - amounts.storage * SPARE_STORAGE_PERCENT // 100
     return {
-        **capacity(amounts),
+        **capacity(amounts, release),
         "memory": str(from_bytes(max(memory, 0))),
         "ephemeral-storage": str(from_bytes(storage, binary=False)),
     }
@@ -165,8 +167,8 @@ def status(node: Node | None, told: Told, now: str) -> Doc:
     had = () if node is None else node.status.conditions
     more = {} if node is None else _of_others(node, told)
     whole: Doc = {
-        "capacity": dict(capacity(told.amounts)),
-        "allocatable": {**more, **allocatable(told.amounts)},
+        "capacity": dict(capacity(told.amounts, told.identity.release)),
+        "allocatable": {**more, **allocatable(told.amounts, told.identity.release)},
         "conditions": [msgspec.to_builtins(one) for one in _renewed(had, told, now)],
         "addresses": _addresses(told),
         "nodeInfo": _info(told),
@@ -190,8 +192,9 @@ def is_news(node: Node, told: Told) -> bool:
         or _is_elsewhere(node, told)
         or node.status.images != told.images
         or not all(_is_told(had, each) for each in _conditions(had, told))
-        or not capacity(told.amounts).items() <= node.status.capacity.items()
-        or not allocatable(told.amounts).items() <= node.status.allocatable.items()
+        or not capacity(told.amounts, told.identity.release).items() <= node.status.capacity.items()
+        or not allocatable(told.amounts, told.identity.release).items()
+        <= node.status.allocatable.items()
         or any(key not in node.status.allocatable for key in _of_others(node, told))
     )
 
@@ -256,7 +259,7 @@ def _of_others(node: Node, told: Told) -> Mapping[str, str]:
     return {
         name: amount
         for name, amount in node.status.capacity.items()
-        if name not in capacity(told.amounts) and "/" in name
+        if name not in capacity(told.amounts, told.identity.release) and "/" in name
     }
 
 

@@ -29,6 +29,7 @@ from mooring.scheduling.view import NodeView, Picture
 NEVER = "preemption: not eligible due to preemptionPolicy=Never."
 ENDING = "preemption: not eligible due to a terminating pod on the nominated node."
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
+FOUND = "preemption: found a potential placement for pod on node"
 NO_VICTIMS = "No preemption victims found for incoming pod"
 DISRUPTION_TARGET: Final = "DisruptionTarget"
 PREEMPTED: Final = "PreemptionByScheduler"
@@ -176,3 +177,7 @@ def _started(pod: Pod) -> float:
     """One that has not started yet started last."""
     start = pod.status.start_time
     return inf if start is None else datetime.fromisoformat(start).timestamp()
+
+
+def victims_found(preemption: Preemption) -> str:
+    return f"{FOUND} {preemption.node}, preempting {len(preemption.victims)} victims"

@@ -40,7 +40,7 @@ from mooring.scheduling.decide import (
 )
 from mooring.scheduling.decide.contract import Among, Change, Check, Refused, Rule, is_new_node
 from mooring.scheduling.decide.memory import Memory, PodShape, pod_shape
-from mooring.scheduling.decide.preemption import Waiting, preempt
+from mooring.scheduling.decide.preemption import Waiting, preempt, victims_found
 from mooring.scheduling.decide.score import Merits, best_of, by_merit, is_each_by_itself, merits_of
 from mooring.scheduling.decide.storage_score import storage_score, tells_nodes_apart
 from mooring.scheduling.decide.without_claims import WithoutClaims
@@ -256,6 +256,8 @@ def _fits_nowhere(
     others = cache(partial(_gather, picture, OF_OTHER_PODS))
     match preempt(picture, refusals, partial(_reasons, picture, others)):
         case Preemption() as preemption:
+            if picture.release.tells_of_victims:
+                text = f"{text} {victims_found(preemption)}"
             return Unschedulable(text, rules, preemption)
         case Waiting(told):
             return Unschedulable(f"{text} {told}", rules, waits_for_victims=True)

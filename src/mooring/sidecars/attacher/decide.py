@@ -1,7 +1,8 @@
 """What is to be done about an attachment, and about a volume that is going.
 
 Always true of a plan:
-- An attachment of another driver, or one that is as asked for and not doubted, is left alone.
+- An attachment of another driver or node, or one that is as asked for and not doubted, is left
+  alone; and so is a volume of another node.
 - A driver that does not attach is asked nothing.
 - `Attach` is the last step. Before it, volume and attachment have our finalizer, and the attachment
   has on record what is attached where: enough to undo it when volume and node are gone.
@@ -56,6 +57,8 @@ def decide_attachment(view: AttachmentView) -> Plan:
     attachment = view.attachment
     if attachment.spec.attacher != view.driver:
         return plan("it is another's")
+    if not view.is_here:
+        return plan("it is another node's")
     if not view.abilities.attaches:
         if attachment.is_attached or attachment.is_deleting:
             return plan("there is nothing to detach")
@@ -72,6 +75,8 @@ def decide_volume(view: VolumeView) -> Plan:
     volume = view.volume
     if not volume.is_deleting or not has_finalizer(volume, finalizer_of(view.driver)):
         return plan("it is not held by us, or stays")
+    if not view.is_here:
+        return plan("it is another node's")
     if view.is_attached:
         return plan("it is attached somewhere")
     return plan("it is attached nowhere", Unprotect(volume))

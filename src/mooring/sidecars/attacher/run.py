@@ -38,7 +38,7 @@ COMPARE_SECONDS = 60.0
 RETRY: Final = Backoff(first=1.0, cap=300.0)
 
 
-def watch(loops: Loops) -> None:
+def watch(loops: Loops, _options: SidecarOptions) -> None:
     """Ask for all informers that attachers share."""
     Caches(loops)
 
@@ -99,6 +99,7 @@ class Attacher:
             csi_node=self._caches.csi_nodes.get(Key("", attachment.spec.node_name)),
             is_doubted=key in self._doubted,
             default_fs_type=self._default_fs_type,
+            is_here=self._driver.reaches_node(attachment.spec.node_name),
         )
         performed = self._effects.perform(decide_attachment(view))
         with because_of(attachment):
@@ -112,7 +113,8 @@ class Attacher:
         if volume is None:
             return Settled()
         attached = self._caches.attachments.by_index(BY_VOLUME, volume.name)
-        view = VolumeView(self._driver.name, volume, bool(attached))
+        is_here = self._driver.reaches(volume)
+        view = VolumeView(self._driver.name, volume, bool(attached), is_here)
         performed = self._effects.perform(decide_volume(view))
         return await self._outruns.look_again((Volume, key), performed)
 
@@ -120,7 +122,7 @@ class Attacher:
 
     def _on_attachment(self, before: Attachment | None, after: Attachment | None) -> None:
         attachment = after or before
-        if attachment is None or attachment.spec.attacher != self._driver.name:
+        if attachment is None or not self._serves(attachment):
             return
         if after is None:
             self.volumes_queue.add(Key("", attachment.volume_name))
@@ -145,10 +147,12 @@ class Attacher:
 
     def _wake(self, attachment: Attachment) -> None:
         is_settled = attachment.is_attached and not attachment.is_deleting
-        if attachment.spec.attacher != self._driver.name:
-            return
-        if not is_settled or attachment.key in self._doubted:
+        if self._serves(attachment) and (not is_settled or attachment.key in self._doubted):
             self.queue.add(attachment.key)
+
+    def _serves(self, attachment: Attachment) -> bool:
+        spec = attachment.spec
+        return spec.attacher == self._driver.name and self._driver.reaches_node(spec.node_name)
 
     # comparing with what the driver lists
 
@@ -172,6 +176,7 @@ class Attacher:
         before = {
             attachment.key: (attachment.uid, attachment.is_attached)
             for attachment in self._caches.attachments.by_index(BY_ATTACHER, self._driver.name)
+            if self._serves(attachment)
         }
         if not before:
             return

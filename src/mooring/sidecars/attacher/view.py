@@ -15,6 +15,7 @@ class AttachmentView(msgspec.Struct, frozen=True):
     volume: Volume | None  # that it names
     csi_node: CsiNode | None
     is_doubted: bool = False  # the driver's list says otherwise than the status
+    is_here: bool = True  # on a node that the driver reaches
     default_fs_type: str = ""
 
 
@@ -22,6 +23,7 @@ class VolumeView(msgspec.Struct, frozen=True):
     driver: str
     volume: Volume
     is_attached: bool  # there is an attachment of it, whatever its state
+    is_here: bool = True  # where the driver reaches it
 
 
 def wakes(before: Attachment | None, after: Attachment) -> bool:

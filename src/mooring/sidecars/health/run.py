@@ -82,7 +82,7 @@ class Caches:
         await self.volumes.synced.wait()
 
 
-def watch(loops: Loops) -> None:
+def watch(loops: Loops, _options: SidecarOptions) -> None:
     """Ask for all informers that health monitors share."""
     Caches(loops)
 
@@ -153,6 +153,7 @@ class HealthMonitor:
             volume.spec.csi.volume_handle: volume
             for volume in self._caches.volumes.by_index(BY_CSI_DRIVER, self._driver.name)
             if volume.spec.csi is not None and volume.is_bound and not volume.is_deleting
+            if self._driver.reaches(volume)
         }
 
     async def _list_health(self, calls: HealthCalls, volumes: dict[str, Volume]) -> bool:

@@ -14,13 +14,16 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.loops import Loops
+from mooring.sidecars.driver import Driver
 from mooring.sidecars.indexes import BY_VOLUME, volumes_of
+from mooring.sidecars.own_node import OwnNode
 from mooring.sidecars.provisioner.sources import (
     DataSource,
     check_access,
     find_source,
     source_key,
 )
+from mooring.sidecars.provisioner.topology import ClusterTopology
 from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 BY_UID: Final = "uid"
@@ -33,12 +36,14 @@ BY_HANDLE: Final = "handle"  # driver and handle of a volume
 class Caches:
     """Index functions have names: provisioners of many drivers then share the indexes."""
 
-    def __init__(self, loops: Loops) -> None:
+    def __init__(self, loops: Loops, own_node: str = "") -> None:
+        """With `own_node` other nodes are of no interest: where each is served apart, all of them
+        would watch all."""
         self.claims = loops.informer(Claim)
         self.volumes = loops.informer(Volume)
         self.classes = loops.informer(StorageClass)
-        self.nodes = loops.informer(Node)
-        self.csi_nodes = loops.informer(CsiNode)
+        self.nodes = None if own_node else loops.informer(Node)
+        self.csi_nodes = None if own_node else loops.informer(CsiNode)
         self.attachments = loops.informer(Attachment)
         self.claims.add_index(BY_UID, _uids)
         self.claims.add_index(BY_CLASS, _classes)
@@ -54,12 +59,17 @@ class Caches:
 
     async def synced(self) -> None:
         """Without those of capacity, which a provisioner may have no right to watch."""
-        for informer in (self.claims, self.volumes, self.classes, self.nodes):
+        for informer in (self.claims, self.volumes, self.classes, self.attachments):
             await informer.synced.wait()
-        await self.csi_nodes.synced.wait()
-        await self.attachments.synced.wait()
-        if self.grants is not None:
-            await self.grants.synced.wait()
+        for found in (self.nodes, self.csi_nodes, self.grants):
+            if found is not None:
+                await found.synced.wait()
+
+    def cluster_of(self, driver: Driver) -> ClusterTopology:
+        """The nodes as the driver sees them, now."""
+        if driver.own_node is not None or self.nodes is None or self.csi_nodes is None:
+            return ClusterTopology.of_one(driver.name, driver.own_node or OwnNode(""))
+        return ClusterTopology(driver.name, self.nodes.all(), self.csi_nodes.all())
 
     def check_access(self, claim: Claim, source: DataSource) -> None:
         """Raises: WaitingReason."""

@@ -10,6 +10,7 @@ from mooring.sidecars.provisioner.caches import Caches
 from mooring.sidecars.provisioner.memory import Memory
 from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
 from mooring.sidecars.provisioner.options import ProvisionerOptions
+from mooring.sidecars.provisioner.turns import Turns
 
 
 class ProvisionerContext(msgspec.Struct, frozen=True):
@@ -20,5 +21,6 @@ class ProvisionerContext(msgspec.Struct, frozen=True):
     options: ProvisionerOptions
     caches: Caches
     memory: Memory
+    turns: Turns
     metrics: ProvisionerMetrics
     identity: str  # of the provisioner; drivers find it among the attributes of a volume

@@ -30,6 +30,13 @@ class Provision(msgspec.Struct, frozen=True):
     storage_class: StorageClass
 
 
+class BecomeOwner(msgspec.Struct, frozen=True):
+    """No pod has chosen a node, and every node may: choose our own, if it has the room."""
+
+    claim: Claim
+    storage_class: StorageClass
+
+
 class Settle(msgspec.Struct, frozen=True):
     """An unwanted volume may exist: repeat CreateVolume, and delete its result."""
 
@@ -55,7 +62,7 @@ class Later(msgspec.Struct, frozen=True):
     seconds: float
 
 
-ClaimStep = Provision | Settle | Close | ReleaseSource | Later | Emit | Fail
+ClaimStep = Provision | BecomeOwner | Settle | Close | ReleaseSource | Later | Emit | Fail
 ClaimPlan: TypeAlias = steps.Plan[ClaimStep]
 
 

@@ -42,6 +42,7 @@ from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
 from mooring.sidecars.provisioner.plan import INTENT
 from mooring.sidecars.provisioner.sources import source_key
 from mooring.sidecars.provisioner.topology import ClusterTopology
+from mooring.sidecars.provisioner.turns import Turns
 from mooring.sidecars.provisioner.view import (
     ClaimView,
     VolumeView,
@@ -55,18 +56,18 @@ WORKERS = 100  # for claims, and as many for volumes
 RETRY: Final = Backoff(first=1.0, cap=300.0)
 
 
-def watch(loops: Loops) -> None:
+def watch(loops: Loops, options: SidecarOptions) -> None:
     """Ask for all informers that provisioners share."""
-    Caches(loops)
-    capacity.CapacityCaches(loops)
+    Caches(loops, options.node)
+    capacity.CapacityCaches(loops, options.node)
 
 
 def build(loops: Loops, driver: Driver, options: SidecarOptions) -> "Provisioner":
     """The provisioner of one driver, and what publishes the driver's capacity."""
-    caches = Caches(loops)
+    caches = Caches(loops, options.node)
     if options.provisioner.cross_namespace:
         caches.watch_grants(loops)
-    publishing = capacity.build(loops, driver, caches, options.capacity_namespace)
+    publishing = capacity.build(loops, driver, caches, options)
     provisioner = Provisioner(loops, driver, caches, options, publishing.volumes_changed)
     queues: Mapping[str, MeasuredQueue] = {
         f"{driver.name}/claims": provisioner.claims_queue,
@@ -94,6 +95,8 @@ class Provisioner:
         self._caches = caches
         self._memory = Memory(clock)
         self._outruns = ConflictBackoff()
+        self._turns = Turns(clock, loops.rng, process.provisioner.turns)
+        self._takes_immediate = process.provisioner.takes_immediate
         self._cluster: ClusterTopology | None = None
         self._changed = changed  # called when volumes were created or deleted
         started = round(clock.now().timestamp() * 1000)
@@ -105,8 +108,9 @@ class Provisioner:
             options=process.provisioner,
             caches=caches,
             memory=self._memory,
+            turns=self._turns,
             metrics=loops.counter(ProvisionerMetrics),
-            identity=f"{started}-{loops.rng.randrange(10000)}-{driver.name}",
+            identity=_identity(driver, f"{started}-{loops.rng.randrange(10000)}"),
         )
         preparing = Preparing(context, self._topology)
         self._claim_effects = ClaimEffects(context, preparing)
@@ -118,8 +122,9 @@ class Provisioner:
         caches.claims.on_change(self._on_claim)
         caches.volumes.on_change(self._on_volume)
         caches.classes.on_change(self._on_class)
-        caches.nodes.on_change(self._on_node)
-        caches.csi_nodes.on_change(self._on_csi_node)
+        if caches.nodes is not None and caches.csi_nodes is not None:
+            caches.nodes.on_change(self._on_node)
+            caches.csi_nodes.on_change(self._on_csi_node)
         caches.attachments.on_change(self._on_attachment)
         if caches.grants is not None:
             caches.grants.on_change(self._on_grant)
@@ -131,6 +136,8 @@ class Provisioner:
     async def reconcile_claim(self, uid: str) -> Verdict:
         claim = self._caches.find_claim(uid)
         known = self._memory.open.get(uid)
+        if claim is None or claim.selected_node:
+            self._turns.forget(uid)
         if claim is None and known is None:
             self._memory.forget(uid)
             return Settled()
@@ -150,6 +157,7 @@ class Provisioner:
             storage_class=self._caches.find_class(volume.storage_class),
             attached_to=attached[0].spec.node_name if is_attached else "",
             is_deleted_behind=volume.uid in self._volume_effects.deleted_behind,
+            is_here=self._driver.reaches(volume),
         )
         performed = self._volume_effects.perform(decide_volume(view))
         with because_of(volume):
@@ -164,6 +172,8 @@ class Provisioner:
             BY_SOURCE, source_index(Claim.resource.kind, claim.key)
         )
         class_uid = storage_class.uid if storage_class else ""
+        own_node = self._driver.own_node
+        is_free = own_node is not None and not claim.selected_node
         return ClaimView(
             driver=self._driver.name,
             claim=claim,
@@ -173,6 +183,9 @@ class Provisioner:
             is_known_open=known is not None,
             is_source=any(self._holds(clone, claim) for clone in clones),
             paused_seconds=self._memory.paused_seconds(claim.uid, class_uid),
+            own_node=own_node,
+            takes_immediate=self._takes_immediate,
+            seconds_to_turn=self._turns.seconds_left(claim.uid) if is_free else 0.0,
         )
 
     def _holds(self, clone: Claim, source: Claim) -> bool:
@@ -186,8 +199,7 @@ class Provisioner:
 
     def _topology(self) -> ClusterTopology:
         if self._cluster is None:
-            nodes, csi_nodes = self._caches.nodes, self._caches.csi_nodes
-            self._cluster = ClusterTopology(self._driver.name, nodes.all(), csi_nodes.all())
+            self._cluster = self._caches.cluster_of(self._driver)
         return self._cluster
 
     # what wakes it
@@ -219,6 +231,8 @@ class Provisioner:
     def _on_volume(self, before: Volume | None, after: Volume | None) -> None:
         volume = after or before
         if volume is None or not is_volume_of(self._driver.name, volume):
+            return
+        if not self._driver.reaches(volume):
             return
         if after is None:
             self._volume_effects.deleted_behind.discard(volume.uid)
@@ -258,3 +272,9 @@ class Provisioner:
     def _on_attachment(self, before: Attachment | None, after: Attachment | None) -> None:
         if after is None and before is not None and before.volume_name:
             self.volumes_queue.add(Key("", before.volume_name))
+
+
+def _identity(driver: Driver, process: str) -> str:
+    """Drivers find it among the attributes of a volume."""
+    own_node = driver.own_node
+    return "-".join((process, driver.name, *((own_node.name,) if own_node else ())))

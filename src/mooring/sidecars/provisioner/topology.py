@@ -1,6 +1,7 @@
 """Where a new volume has to be reachable from, in the driver's own terms."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Self
 
 import msgspec
 
@@ -11,9 +12,11 @@ from mooring.csi.topology import (
     find_topology,
     flatten,
 )
-from mooring.model.csi_node import CsiNode
+from mooring.model.csi_node import CsiNode, CsiNodeSpec, NodeDriver
+from mooring.model.meta import ObjectMeta
 from mooring.model.node import Node
 from mooring.model.storage_class import TopologyTerm
+from mooring.sidecars.own_node import OwnNode
 from mooring.sidecars.provisioner.waiting_reason import Then, WaitingReason
 
 _PRIME, _OFFSET, _WRAP = 16777619, 2166136261, 1 << 32
@@ -29,6 +32,15 @@ class ClusterTopology:
             entry = csi_node.find_driver(driver)
             self._keys[csi_node.name] = (entry and entry.topology_keys) or ()
         self._terms: dict[tuple[str, ...], tuple[Topology, ...]] = {}
+
+    @classmethod
+    def of_one(cls, driver: str, node: OwnNode) -> Self:
+        """As if there were no other node; nothing is watched for it."""
+        segments = node.place.segments if node.place else {}
+        meta = ObjectMeta(name=node.name, labels=segments)
+        entry = NodeDriver(driver, node.name, tuple(sorted(segments)))
+        csi_node = CsiNode(metadata=meta, spec=CsiNodeSpec((entry,)))
+        return cls(driver, (Node(metadata=meta),), (csi_node,))
 
     def keys_of(self, node: str) -> tuple[str, ...]:
         """Raises: WaitingReason when the node does not speak of drivers at all."""

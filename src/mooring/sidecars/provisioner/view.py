@@ -2,12 +2,14 @@
 
 import msgspec
 
+from mooring.csi.topology import flatten
 from mooring.model.claim import Claim
 from mooring.model.csi_translation.translate import serves
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer
 from mooring.sidecars.finalizers import has_finalizer
+from mooring.sidecars.own_node import OwnNode
 from mooring.sidecars.provisioner.draft import volume_name
 from mooring.sidecars.provisioner.plan import INTENT
 from mooring.sidecars.provisioner.record import find_request
@@ -22,17 +24,45 @@ class ClaimView(msgspec.Struct, frozen=True):
     is_known_open: bool  # this process has asked the driver and knows of no end
     is_source: bool  # another claim is still being cloned from it
     paused_seconds: float = 0.0  # the back-off after the driver found the request impossible
+    own_node: OwnNode | None = None  # that is served alone
+    takes_immediate: bool = True  # also claims for which no pod chose a node
+    seconds_to_turn: float = 0.0  # before this node may make such a claim its own
 
     @property
     def is_ours(self) -> bool:
-        """The driver on record has to settle the claim, even if another is to serve it by now."""
-        recorded = recorded_driver(self.claim)
-        return recorded == self.driver if recorded else is_claim_of(self.driver, self.claim)
+        """The driver on record has to settle the claim, even if another is to serve it by now; and
+        so has the node on record, where each is served apart."""
+        request = find_request(self.claim)
+        if request is None:
+            return self.is_asked
+        is_here = self.own_node is None or request.node == self.own_node.name
+        return request.driver == self.driver and is_here
+
+    @property
+    def is_asked(self) -> bool:
+        """It is to have a volume of this driver, and not on another node."""
+        selected = self.claim.selected_node
+        is_here = self.own_node is None or selected in ("", self.own_node.name)
+        return is_here and is_claim_of(self.driver, self.claim)
 
     @property
     def is_anothers_first(self) -> bool:
-        """It is to have a volume of this driver, but another may still have made one for it."""
-        return not self.is_ours and is_claim_of(self.driver, self.claim)
+        """It is to have a volume of this driver, but another, or that of another node, may still
+        have made one for it."""
+        return not self.is_ours and self.is_asked
+
+    @property
+    def has_no_owner(self) -> bool:
+        """No node was chosen, and each is served apart: one of them has to choose itself."""
+        return self.own_node is not None and not self.claim.selected_node
+
+    def is_allowed_here(self, storage_class: StorageClass) -> bool:
+        """By the allowed topologies of its class, in the driver's terms."""
+        if self.own_node is None or self.own_node.place is None:
+            return True
+        segments = self.own_node.place.segments
+        allowed = flatten(storage_class.allowed_topologies)
+        return not allowed or any(term.covers(segments) for term in allowed)
 
     @property
     def own_class(self) -> StorageClass | None:
@@ -65,10 +95,11 @@ class VolumeView(msgspec.Struct, frozen=True):
         str  # a node that it is still attached to; empty: none, or the driver does not attach
     )
     is_deleted_behind: bool  # this process has seen the driver delete it
+    is_here: bool = True  # where the driver reaches it
 
     @property
     def is_ours(self) -> bool:
-        return is_volume_of(self.driver, self.volume)
+        return self.is_here and is_volume_of(self.driver, self.volume)
 
     @property
     def is_protected(self) -> bool:
@@ -84,6 +115,12 @@ def recorded_driver(claim: Claim) -> str:
     """The driver that may have made a volume for it; empty: none is on record."""
     request = find_request(claim)
     return request.driver if request else ""
+
+
+def recorded_node(claim: Claim) -> str:
+    """The node that it may have been made for."""
+    request = find_request(claim)
+    return request.node if request else ""
 
 
 def concerns(driver: str, claim: Claim) -> bool:

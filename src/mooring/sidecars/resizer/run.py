@@ -38,7 +38,7 @@ from mooring.sidecars.resizer.view import (
 from mooring.sidecars.writing import ConflictBackoff
 
 
-def watch(loops: Loops) -> None:
+def watch(loops: Loops, _options: SidecarOptions) -> None:
     """Ask for all informers that resizers share."""
     Caches(loops)
 
@@ -172,5 +172,5 @@ class Resizer:
             return
         if not is_open(claim) and Annotation.PRE_RESIZE_CAPACITY not in volume.metadata.annotations:
             return
-        if find_source(self._driver.name, claim, volume) is not None:
+        if self._driver.reaches(volume) and find_source(self._driver.name, claim, volume):
             self.queue.add(claim.key)

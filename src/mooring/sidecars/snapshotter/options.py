@@ -20,7 +20,6 @@ class SnapshotterOptions(msgspec.Struct, frozen=True):
     names: NamePattern = NamePattern("snapshot")
     group_names: NamePattern = NamePattern("groupsnapshot")
     extra_create_metadata: bool = False  # send the names of snapshot and content
-    node: str = ""  # serve contents that are labelled with this node alone; empty: all
 
 
 SNAPSHOTTER_AS_UPSTREAM = SnapshotterOptions()

@@ -27,7 +27,7 @@ GROUP_WORKERS = 10
 RETRY: Final = Backoff(first=1.0, cap=300.0)
 
 
-def watch(loops: Loops) -> None:
+def watch(_loops: Loops, _options: SidecarOptions) -> None:
     """Nothing before a driver comes that takes snapshots: a cluster may not have these kinds."""
 
 
@@ -40,11 +40,11 @@ def build(loops: Loops, driver: Driver, options: SidecarOptions) -> "Snapshotter
         recorder=loops.recorder(name, counted_as=name),
         driver=driver,
         options=options.snapshotter,
-        caches=Caches(loops, options.snapshotter.node),
+        caches=Caches(loops, options.node),
     )
     snapshotter = Snapshotter(context)
     loops.add(snapshotter.run, {f"{driver.name}/snapshot_contents": snapshotter.queue})
-    groups = GroupSnapshotter(context, GroupCaches(loops, options.snapshotter.node))
+    groups = GroupSnapshotter(context, GroupCaches(loops, options.node))
     loops.add(groups.run, {f"{driver.name}/group_snapshot_contents": groups.queue})
     return snapshotter
 

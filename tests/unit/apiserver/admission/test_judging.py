@@ -2,10 +2,11 @@
 
 import asyncio
 import threading
+from functools import partial
 
 import pytest
 
-from mooring.apiserver.admission.judging import MOST_LONG, Judging, on_loop
+from mooring.apiserver.admission.judging import RETRY_AFTER, Judging, on_loop
 from mooring.apiserver.cel.expression import Budget, compile_expression
 from mooring.apiserver.cel.library.authorizer import (
     AUTHORIZER,
@@ -15,10 +16,11 @@ from mooring.apiserver.cel.library.authorizer import (
 )
 from mooring.apiserver.cel.rules import CompiledRules, compile_rules
 from mooring.apiserver.cel.types import BOOL, DYN
+from mooring.apiserver.limits.fair_line import LineLimits
 from mooring.apiserver.structural.parse import node_of
 from mooring.apiserver.verbs.at_once import WouldWait
 from mooring.apiserver.verbs.at_once import at_once as decided_at_once
-from mooring.errors import BadRequest
+from mooring.errors import BadRequest, TooManyRequests
 
 ITEMS = {
     "type": "array",
@@ -48,7 +50,7 @@ async def test_where_rules_are_evaluated(rules: CompiledRules, size: int, *, is_
         assert findings.errors == []
         where.append(threading.current_thread())
 
-    await Judging().judge(judgement)
+    await Judging().judge("namespace a", judgement)
     assert [each is threading.current_thread() for each in where] == [is_here]
 
 
@@ -58,7 +60,7 @@ async def test_what_a_thread_refuses_is_refused(rules: CompiledRules) -> None:
         raise BadRequest("no")
 
     with pytest.raises(BadRequest, match="no"):
-        await Judging().judge(judgement)
+        await Judging().judge("namespace a", judgement)
 
 
 async def test_only_one_shares_the_interpreter_with_everybody(rules: CompiledRules) -> None:
@@ -77,8 +79,36 @@ async def test_only_one_shares_the_interpreter_with_everybody(rules: CompiledRul
             running -= 1
 
     judging = Judging()
-    await asyncio.gather(*(judging.judge(judgement) for _ in range(5)))
-    assert 0 < most <= MOST_LONG
+    await asyncio.gather(*(judging.judge("namespace a", judgement) for _ in range(5)))
+    assert most == 1
+
+
+async def test_one_namespace_waits_for_one_of_another_at_most(rules: CompiledRules) -> None:
+    own, served = threading.current_thread(), list[str]()
+
+    def judgement(origin: str) -> None:
+        rules.check({"items": [1] * 30})
+        if threading.current_thread() is not own:
+            served.append(origin)
+
+    judging = Judging()
+    origins = [*("loud" for _ in range(5)), "calm"]
+    await asyncio.gather(*(judging.judge(each, partial(judgement, each)) for each in origins))
+    assert served.index("calm") <= 2
+
+
+async def test_more_than_may_wait_are_asked_to_come_again(rules: CompiledRules) -> None:
+    judging = Judging(LineLimits(most_of_one=1, most=2, seconds=60.0))
+    long = partial(rules.check, {"items": [1] * 30})
+    answers = await asyncio.gather(
+        *(judging.judge("namespace a", long) for _ in range(3)), return_exceptions=True
+    )
+    (refused,) = (each for each in answers if isinstance(each, BaseException))
+    assert isinstance(refused, TooManyRequests)
+    assert str(refused) == (
+        "Too many requests whose expressions take long: 1 of namespace a wait already"
+    )
+    assert refused.retry_after == RETRY_AFTER
 
 
 def test_without_haste_all_is_evaluated_here(rules: CompiledRules) -> None:
@@ -96,8 +126,8 @@ async def test_a_write_that_was_to_be_decided_at_once_begins_no_thread(
 
     judging = Judging()
     with pytest.raises(WouldWait):
-        decided_at_once(judging.judge(judgement))
-    await judging.judge(judgement)  # there is room for it
+        decided_at_once(judging.judge("namespace a", judgement))
+    await judging.judge("namespace a", judgement)  # there is room for it
     assert [each is threading.current_thread() for each in calls] == [True, True, False]
 
 
@@ -133,6 +163,6 @@ async def test_where_expressions_of_a_policy_are_evaluated(
         assert all(expression.evaluate(values, budget) for expression in expressions)
         return threading.current_thread()
 
-    where = await Judging().judge(judgement)
+    where = await Judging().judge("namespace a", judgement)
     assert (where is own) == is_here
     assert set(asked_from) <= {own}

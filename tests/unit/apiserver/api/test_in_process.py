@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import ADMIN, node_user
+from mooring.client.contract import EVERYTHING
 from mooring.errors import ApiError, Forbidden, Invalid
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
@@ -21,6 +22,7 @@ from mooring.model.meta import ApiObject, Resource
 from mooring.model.snapshot import Snapshot
 from mooring.model.volume import Volume
 from tests.fakes.api import ApiUnderTest, make_pki, running_api
+from tests.fakes.clock import settle
 from tests.fakes.objects import (
     CLAIMS,
     CONFIG_MAPS,
@@ -199,3 +201,22 @@ async def test_a_view_is_shown_in_its_own_words(api: ApiUnderTest) -> None:
     local = InProcessApi(api.parts.backend, ADMIN)
     shown = json.loads(await local.get(NEW_EVENT, Key("default", "told")))
     assert shown["note"] == "no room"
+
+
+async def test_long_lists_come_one_in_each_turn(
+    api: ApiUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mooring.apiserver.api.in_process.LONG", 2)
+    local = InProcessApi(api.parts.backend, ADMIN)
+    for number in range(3):
+        await api.post(CLAIMS, a_claim(f"c{number}"))
+    lists = [asyncio.ensure_future(local.list(Claim.resource, EVERYTHING)) for _ in range(3)]
+    done = []
+    for _ in range(20):
+        done.append(sum(each.done() for each in lists))
+        await settle(1)
+    assert set(done) > {0, 3}, "they came in one turn"
+    found, _ = lists[0].result()
+    names = [json.loads(each)["metadata"]["name"] for each in found]
+    assert names == ["c0", "c1", "c2"]
+    assert found[1:] == [found[1], found[2]]

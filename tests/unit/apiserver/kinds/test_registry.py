@@ -190,9 +190,23 @@ SERVED = {
         f"admissionregistration.k8s.io/v1 {kind.lower()}s": (kind, (), False, False, ())
         for kind in (
             *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
-            "ValidatingAdmissionPolicyBinding",
+            *("ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicyBinding"),
         )
     },
+    "storagemigration.k8s.io/v1 storageversionmigrations": (
+        "StorageVersionMigration",
+        (),
+        False,
+        True,
+        (),
+    ),
+    "admissionregistration.k8s.io/v1 mutatingadmissionpolicies": (
+        "MutatingAdmissionPolicy",
+        (),
+        False,
+        False,
+        (),
+    ),
     "admissionregistration.k8s.io/v1 validatingadmissionpolicies": (
         "ValidatingAdmissionPolicy",
         (),
@@ -342,6 +356,9 @@ def test_manners_of_put_and_delete() -> None:
         "validatingwebhookconfigurations",
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "storageversionmigrations",
         "priorityclasses",
         "jobs",
         "networkpolicies",

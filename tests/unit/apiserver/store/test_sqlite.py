@@ -176,6 +176,28 @@ class TestBatches:
         assert disk.commits == [3, 2]
         assert store.count(CLAIMS) == 2500
 
+    async def test_nobody_waits_for_company_that_cannot_come(
+        self, store: SqliteStore, disk: Disk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sqlite, "_GATHER", 3600.0)
+        first = await pending(store, disk, "0", "v")
+        others = [asyncio.ensure_future(stored(store, CLAIMS, str(n), "v")) for n in (1, 2)]
+        await settle()
+        disk.let_go()
+        await first
+        await settle()
+        assert disk.commits == [1], "the one who was answered may come again"
+        await asyncio.gather(stored(store, CLAIMS, "0", "again"), *others)
+        assert disk.commits == [1, 3]
+
+    async def test_who_writes_alone_waits_for_nobody(
+        self, store: SqliteStore, disk: Disk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sqlite, "_GATHER", 3600.0)
+        for number in range(20):
+            await stored(store, CLAIMS, str(number), "v")
+        assert disk.commits == [1] * 20
+
     async def test_a_cancelled_writer_does_not_take_its_write_back(
         self, store: SqliteStore, disk: Disk
     ) -> None:

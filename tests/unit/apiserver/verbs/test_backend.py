@@ -37,7 +37,7 @@ def _backend(*moments: datetime) -> Backend:
     nothing: Any = None  # only time and randomness are asked for
     rng = random.Random(1)  # noqa: S311  repeatable, not secret
     clock = Moments(*moments)
-    return Backend(nothing, nothing, nothing, nothing, nothing, clock, rng, *[nothing] * 7)
+    return Backend(nothing, nothing, nothing, nothing, nothing, clock, rng, *[nothing] * 8)
 
 
 @pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)

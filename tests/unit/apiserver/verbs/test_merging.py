@@ -56,6 +56,11 @@ MERGED: dict[str, tuple[Doc, str, Doc]] = {
         "spec",
         {**OLD["spec"], "capacity": {"storage": "2Gi"}},
     ),
+    "a tuple, of a caller's structs, is a list": (
+        {"spec": {"accessModes": ("ReadWriteOnce",)}},
+        "spec",
+        {**OLD["spec"], "accessModes": ["ReadWriteOnce"]},
+    ),
     "a field that is not known is left out": ({"spec": {"odd": 1}}, "spec", OLD["spec"]),
 }
 REFUSED: dict[str, tuple[Doc, type[ApiError]]] = {

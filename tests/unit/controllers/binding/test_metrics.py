@@ -66,6 +66,7 @@ async def test_an_operation_lasts_from_its_first_try_to_its_end() -> None:
     assert sample("volume_operation_total_seconds_sum", labels) == 3
     assert sample("volume_operation_total_seconds_count", labels) == 1
     assert sample("volume_operation_total_errors_total", labels) == 1
+    assert sample("volume_operation_errors_total", labels) == 1
 
 
 def test_calls_of_plugins_are_told_apart_by_their_outcome() -> None:

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mooring.csi.outcome import Code, Done
+from mooring.csi.outcome import Code, Done, Outcome, Uncertain
 from mooring.csi.plugin_info import CSI_PLUGIN, OFFERED_VERSIONS, Plugin, RegistrationStatus
-from mooring.csi.registration import offering
+from mooring.csi.registration import Registration, offering
 from mooring.errors import ConnectionLost
 from mooring.model.csi_node import CsiNode
 from tests.fakes.csi_driver import Fails, FakeCsiDriver
@@ -169,6 +169,28 @@ async def test_a_driver_that_restarts_stays_registered(world: World) -> None:
         await world.driver.start()
         while not isinstance(await node.get_info(within=5), Done):
             pass
+
+
+async def test_a_registrar_that_did_not_hear_is_told_again_and_its_driver_stays(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[RegistrationStatus] = []
+    notify = Registration.notify
+
+    async def deaf_at_first(
+        self: Registration, status: RegistrationStatus, *, within: float
+    ) -> Outcome[None]:
+        calls.append(status)
+        if len(calls) == 1:
+            return Uncertain(Code.UNAVAILABLE, "connection reset")
+        assert world.entries() == [DRIVER]
+        return await notify(self, status, within=within)
+
+    monkeypatch.setattr(Registration, "notify", deaf_at_first)
+    async with world.running(), world.registrar():
+        assert calls == [ACCEPTED, ACCEPTED]
+        assert len(world.driver.requests("NodeGetInfo")) == 1
+        await until(lambda: all(one.identity for one in world.registrations.registered()))
 
 
 async def test_a_stale_socket_holds_up_nobody(world: World) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from mooring.model.kubernetes_version import V1_35, V1_37, VERSIONS, KubernetesVersion
 from mooring.model.node import Node, NodeImage
 from mooring.model.quantity import canonical
 from mooring.model.wire import read_document
@@ -24,16 +25,21 @@ TOLD = document.Told(
 )
 
 
-def test_pods_may_have_less_than_the_machine_has() -> None:
+@pytest.mark.parametrize(
+    ("release", "storage"),
+    [(V1_35, "100Gi"), (V1_37, str(100 * GIB))],
+    ids=["1.35 counts storage in binary", "1.37 counts it as what pods may have"],
+)
+def test_pods_may_have_less_than_the_machine_has(release: KubernetesVersion, storage: str) -> None:
     amounts = replace(AMOUNTS, huge_pages={2 << 20: GIB})
-    assert document.capacity(amounts) == {
+    assert document.capacity(amounts, release) == {
         "cpu": "4",
         "memory": "8Gi",
-        "ephemeral-storage": "100Gi",
+        "ephemeral-storage": storage,
         "pods": "110",
         "hugepages-2Mi": "1Gi",
     }
-    assert document.allocatable(amounts) == {
+    assert document.allocatable(amounts, release) == {
         "cpu": "4",
         "memory": "7068Mi",  # but for 100Mi, and for what is set aside as huge pages
         "ephemeral-storage": str(100 * GIB - 10 * GIB),
@@ -43,9 +49,13 @@ def test_pods_may_have_less_than_the_machine_has() -> None:
 
 
 @pytest.mark.parametrize("amounts", [AMOUNTS, Amounts(), Amounts(memory=12345678, storage=10**9)])
-def test_amounts_are_spelled_as_the_api_spells_them(amounts: Amounts) -> None:
-    for amount in (*document.capacity(amounts).values(), *document.allocatable(amounts).values()):
-        assert canonical(amount) == amount
+@pytest.mark.parametrize("release", VERSIONS.values(), ids=str)
+def test_amounts_are_spelled_as_the_api_spells_them(
+    amounts: Amounts, release: KubernetesVersion
+) -> None:
+    for told in (document.capacity(amounts, release), document.allocatable(amounts, release)):
+        for amount in told.values():
+            assert canonical(amount) == amount
 
 
 def test_images_largest_first_with_their_digests() -> None:

@@ -168,4 +168,4 @@ async def test_pressure_is_told_when_felt_and_for_a_while_after(world: World) ->
 async def test_more_disk_is_told_at_the_next_look(world: World) -> None:
     world.amounts = replace(AMOUNTS, storage=2 * AMOUNTS.storage)
     await world.clock.advance(10)
-    assert world.node().status.capacity["ephemeral-storage"] == "200Gi"
+    assert world.node().status.capacity["ephemeral-storage"] == str(2 * AMOUNTS.storage)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from mooring.model.disruption_budget import DisruptionBudget
 from mooring.model.keys import Key
+from mooring.model.kubernetes_version import NEWEST, V1_35, V1_37, KubernetesVersion
 from mooring.model.pod import Pod
 from mooring.model.wire import read_document
 from mooring.scheduling.decide.occupancy import without
@@ -55,8 +56,13 @@ def a_budget(allowed: int, **status: Any) -> DisruptionBudget:
     return read_document(doc, DisruptionBudget)
 
 
-def verdict_of(pod: Pod, *pods: Pod, budgets: tuple[DisruptionBudget, ...] = ()) -> Unschedulable:
-    picture = Picture(pod, on_nodes(*pods), Stored(), budgets)
+def verdict_of(
+    pod: Pod,
+    *pods: Pod,
+    budgets: tuple[DisruptionBudget, ...] = (),
+    release: KubernetesVersion = NEWEST,
+) -> Unschedulable:
+    picture = Picture(pod, on_nodes(*pods), Stored(), budgets, release)
     found = decide(picture)
     assert isinstance(found, Unschedulable)
     return found
@@ -170,9 +176,20 @@ def test_one_who_was_preempted_is_waited_for_only_where_it_helps() -> None:
     assert chosen(pod, ending(a_victim("a", 0, "4")), a_victim("b", 0, "4", "n2"))[0] == "n1"
 
 
-def test_the_message_ends_before_preemption_when_there_is_one() -> None:
-    found = verdict_of(a_preemptor("4"), a_victim("a", 0, "4"))
-    assert found.message == "0/1 nodes are available: 1 Insufficient cpu."
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [
+        (V1_35, ""),
+        (
+            V1_37,
+            " preemption: found a potential placement for pod on node n1, preempting 1 victims",
+        ),
+    ],
+    ids=str,
+)
+def test_what_is_said_where_others_make_room(release: KubernetesVersion, told: str) -> None:
+    found = verdict_of(a_preemptor("4"), a_victim("a", 0, "4"), release=release)
+    assert found.message == f"0/1 nodes are available: 1 Insufficient cpu.{told}"
     assert found.rules == {"NodeResourcesFit"}
 
 

@@ -17,7 +17,7 @@ from mooring.model.document import Doc
 
 async def create_roles(backend: Backend, writer: InProcessWriter) -> None:
     """Raises: StoreError."""
-    for objects in _by_turns(bootstrap_objects()):
+    for objects in _by_turns(bootstrap_objects(backend.kinds.release)):
         await asyncio.gather(*(_ensure(backend, writer, each) for each in objects))
 
 

@@ -13,8 +13,6 @@ from mooring.apiserver.store.etcd.wire import (
     COMPACT,
     COMPACT_KEY,
     COMPACTED,
-    NEWEST,
-    RANGE,
     found_instead,
     put_if_version,
 )
@@ -59,18 +57,6 @@ class Compaction:
         if before:
             await compact(self._cluster, before)
         return before
-
-
-async def have_key(cluster: Cluster) -> int:
-    """The first round, if there was none: whoever asks for the newest revision reads the key.
-
-    Returns the newest revision. Raises: Failed, EtcdError.
-    """
-    answer = await cluster.read(RANGE, NEWEST)
-    if answer.kvs:
-        return answer.header.revision
-    made = await cluster.transact(put_if_version(COMPACT_KEY, 0, b"0"))
-    return made.header.revision
 
 
 async def compact(cluster: Cluster, revision: int) -> None:

@@ -5,13 +5,16 @@ import msgspec
 from mooring.apiserver.store.contract import Entry
 from mooring.apiserver.store.etcd.cluster import Cluster
 from mooring.apiserver.store.etcd.failure import Failed
+from mooring.apiserver.store.etcd.kine import is_kine
 from mooring.apiserver.store.etcd.layout import Layout
+from mooring.apiserver.store.etcd.newest_revision import read_newest
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import RangeResponse, ResponseHeader
-from mooring.apiserver.store.etcd.wire import COMPACTED, NEWEST, RANGE, read_page
+from mooring.apiserver.store.etcd.wire import COMPACTED, RANGE, read_page
 from mooring.errors import EtcdError
 
 FIRST_PAGE, LARGEST_PAGE = 50, 1000  # keys
 PAGE_BYTES = 4 << 20  # about: what is read at once stops everybody else while it is taken in
+SETTLED = 500  # revisions: before those, no commit is still under way in kine's database
 _ATTEMPTS = 5
 
 
@@ -21,15 +24,17 @@ class Loaded(msgspec.Struct):
     header: ResponseHeader  # of etcd as it was then: its revision is the newest
 
 
-async def load(cluster: Cluster, layout: Layout, back: int = 0) -> Loaded:
+async def load(
+    cluster: Cluster, layout: Layout, back: int = 0, *, is_followed: bool = False
+) -> Loaded:
     """The newest state; or, where etcd still knows it, that of up to `back` revisions earlier, so
-    that the changes since can be followed.
+    that the changes since can be followed. What is followed is complete in kine, too.
 
     Raises: EtcdError, UnreadableValue.
     """
     for _ in range(_ATTEMPTS):
         try:
-            return await _load(cluster, layout, back)
+            return await _load(cluster, layout, back, is_followed=is_followed)
         except Failed as failed:
             if failed.text != COMPACTED:
                 raise failed.as_error() from None
@@ -37,8 +42,10 @@ async def load(cluster: Cluster, layout: Layout, back: int = 0) -> Loaded:
     raise EtcdError("etcd is compacted faster than it can be read: see its --auto-compaction flags")
 
 
-async def _load(cluster: Cluster, layout: Layout, back: int) -> Loaded:
-    newest = (await cluster.read(RANGE, NEWEST)).header
+async def _load(cluster: Cluster, layout: Layout, back: int, *, is_followed: bool) -> Loaded:
+    newest = await read_newest(cluster)
+    if is_followed and is_kine(newest):
+        back = max(back, SETTLED)
     loaded = Loaded({}, max(newest.revision - back, 1), newest)
     after, more, limit = b"", True, FIRST_PAGE
     while more:

@@ -3,6 +3,20 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from mooring.apiserver.store.etcd.cluster import Cluster
+from mooring.apiserver.store.etcd.kine import is_kine
+from mooring.apiserver.store.etcd.proto.etcd_pb2 import ResponseHeader
+from mooring.apiserver.store.etcd.wire import COMPACT_KEY, NEWEST, RANGE, put_if_version
+
+
+async def read_newest(cluster: Cluster) -> ResponseHeader:
+    """Whose revision is the newest. Raises: Failed, EtcdError."""
+    answer = await cluster.read(RANGE, NEWEST)
+    if answer.kvs or not is_kine(answer.header):
+        return answer.header
+    # Only beside a key that is there kine tells what the database holds.
+    return (await cluster.transact(put_if_version(COMPACT_KEY, 0, b"0"))).header
+
 
 class NewestRevision:
     """`read` asks etcd, which answers with what all members agree on."""

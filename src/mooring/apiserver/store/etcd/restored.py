@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mooring import log as logs
-from mooring.apiserver.store.etcd.proto.etcd_pb2 import ResponseHeader
+from mooring.apiserver.store.etcd.proto.etcd_pb2 import KeyValue, ResponseHeader
 from mooring.apiserver.store.revision_mark import RevisionMark, find_mark
 from mooring.errors import EtcdError, StillRunning, UsageError
 from mooring.host.blocking import in_thread
@@ -21,6 +21,7 @@ class Witness:
         self._cluster = header.cluster_id
         self._revision = 0
         self._has_moved = asyncio.Event()
+        self.last: KeyValue | None = None  # of what was written, the newest that was seen
         self.flaw: str | None = None
         self.note(header.revision)
 
@@ -66,8 +67,26 @@ class Witness:
             raise EtcdError(self.flaw)
         return header.cluster_id == self._cluster
 
+    def compare(self, last: KeyValue, found: KeyValue | None) -> None:
+        """`found` is what etcd says of `last` as of its revision: a backup that was restored may
+        have come further than what was seen before, but with other writes.
+
+        Raises: EtcdError when it is not the same, for good.
+        """
+        if found is not None and (found.mod_revision, found.value) == (
+            last.mod_revision,
+            last.value,
+        ):
+            return
+        self.flaw = (
+            f"what etcd holds of revision {last.mod_revision} is not what it held before: {_WAY}"
+        )
+        _log.warning("etcd went back", because=self.flaw)
+        raise EtcdError(self.flaw)
+
     def begin(self, header: ResponseHeader) -> None:
         """Everything was read anew."""
+        self.last = None
         self._cluster = header.cluster_id
         self.note(header.revision)
 
@@ -82,10 +101,12 @@ class Witness:
             await in_thread(self._mark.note, self._revision)
 
 
+_WAY = (
+    "it was restored from an older backup, and clients hold versions that it would give again. "
+    "Restore it with `etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted` and "
+    "restart every mooring apiserver"
+)
+
+
 def _told(noted: int, found: int) -> str:
-    return (
-        f"etcd is at revision {found}, but was at {noted} before: it was restored from an older "
-        "backup, and clients hold versions that it would give again. Restore it with `etcdutl "
-        "snapshot restore --bump-revision 1000000000 --mark-compacted` and restart every "
-        "mooring apiserver"
-    )
+    return f"etcd is at revision {found}, but was at {noted} before: {_WAY}"

@@ -16,12 +16,13 @@ from mooring import log as logs
 from mooring.apiserver.store.contract import Change, Decide, Entry, Event, Put, Remove
 from mooring.apiserver.store.etcd.attempt import Attempt, Seen
 from mooring.apiserver.store.etcd.cluster import Cluster
-from mooring.apiserver.store.etcd.compaction import INTERVAL, Compaction, compact, have_key
+from mooring.apiserver.store.etcd.compaction import INTERVAL, Compaction, compact
 from mooring.apiserver.store.etcd.failure import Failed
+from mooring.apiserver.store.etcd.kine import REFUSED, is_kine
 from mooring.apiserver.store.etcd.layout import Layout, UnreadableValue
 from mooring.apiserver.store.etcd.leases import Leases
 from mooring.apiserver.store.etcd.loading import load
-from mooring.apiserver.store.etcd.newest_revision import NewestRevision
+from mooring.apiserver.store.etcd.newest_revision import NewestRevision, read_newest
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import Event as WireEvent
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import (
     KeyValue,
@@ -32,8 +33,8 @@ from mooring.apiserver.store.etcd.restored import Witness
 from mooring.apiserver.store.etcd.turns import Key, KeyTurns
 from mooring.apiserver.store.etcd.watching import Watching
 from mooring.apiserver.store.etcd.wire import (
+    COMPACTED,
     LEASE_GRANT,
-    NEWEST,
     NO_LEASE,
     RANGE,
     delete_if_unchanged,
@@ -99,9 +100,8 @@ class EtcdStore(Timeline):
         compaction to others. Raises: EtcdError, UnreadableValue, UsageError.
         """
         try:
-            loaded = await load(cluster, layout, HISTORY)
+            loaded = await load(cluster, layout, HISTORY, is_followed=True)
             witness = Witness.open(mark, loaded.header)
-            newest = await _begin(cluster, loaded.header.revision)
         except BaseException:
             await cluster.close()
             raise
@@ -109,7 +109,7 @@ class EtcdStore(Timeline):
         store.load(loaded.tables, loaded.revision)
         store._start(compaction_interval)
         try:
-            await store._reach(newest)
+            await store._reach(loaded.header.revision)
         except BaseException:
             await store.close()
             raise
@@ -194,7 +194,8 @@ class EtcdStore(Timeline):
         newer: dict[Key, Entry | None] = {}
         for told in events:
             revision = told.kv.mod_revision
-            place = self._layout.find_place(told.kv.key)
+            is_ours = told.kv.key.startswith(self._layout.prefix)
+            place = self._layout.find_place(told.kv.key) if is_ours else None
             if place is None or revision <= self._revision:
                 continue
             if attempt := self._attempts.get(place):
@@ -211,6 +212,7 @@ class EtcdStore(Timeline):
                 if found is None:
                     continue
                 entry = newer[place] = found
+                self._witness.last = told.kv
             taken.append(Event(revision, entry, previous, told.type == WireEvent.DELETE))
         if taken:
             self.apply(taken)
@@ -220,8 +222,20 @@ class EtcdStore(Timeline):
     def check_header(self, header: ResponseHeader, known: int) -> bool:
         return self._witness.check(header, known)
 
+    async def check_past(self) -> None:
+        last = self._witness.last
+        if last is None:
+            return
+        try:
+            answer = await self._cluster.read(RANGE, read_key(last.key, last.mod_revision))
+        except Failed as failed:
+            if failed.text == COMPACTED:  # then so are the changes since: all is read anew
+                return
+            raise
+        self._witness.compare(last, answer.kvs[0] if answer.kvs else None)
+
     async def reload(self) -> None:
-        loaded = await load(self._cluster, self._layout)
+        loaded = await load(self._cluster, self._layout, is_followed=True)
         for attempt in self._attempts.values():
             attempt.is_unwatched = True
         self._witness.begin(loaded.header)
@@ -273,11 +287,16 @@ class EtcdStore(Timeline):
             attempt.lost = attempt.lost or failed.text
             _log.info("asks what became of a write", object=key, because=failed.text)
         else:
-            self._witness.check(response.header, known)
-            if response.succeeded:
-                return response.header.revision
-            if not attempt.lost:
-                return self._seen(key, found_instead(response), response.header.revision)
+            if is_kine(response.header):
+                if response.succeeded:
+                    return response.header.revision
+                attempt.lost = attempt.lost or REFUSED
+            else:
+                self._witness.check(response.header, known)
+                if response.succeeded:
+                    return response.header.revision
+                if not attempt.lost:
+                    return self._seen(key, found_instead(response), response.header.revision)
         try:
             newest = await self._read(key)
             await self._reach(await self._newest.ask())
@@ -327,12 +346,12 @@ class EtcdStore(Timeline):
     async def _read_revision(self) -> int:
         known = self._revision
         try:
-            answer = await self._cluster.read(RANGE, NEWEST)
+            newest = await read_newest(self._cluster)
         except Failed as failed:
             raise failed.as_error() from None
-        self._witness.check(answer.header, known)
+        self._witness.check(newest, known)
         self._check_same()
-        return answer.header.revision
+        return newest.revision
 
     def _find_entry(self, place: Key, kv: KeyValue) -> Entry | None:
         try:
@@ -412,15 +431,6 @@ class EtcdStore(Timeline):
         finally:
             waiting.cancel()
             alarm.cancel()
-
-
-async def _begin(cluster: Cluster, known: int) -> int:
-    """The newest revision. A full etcd is read all the same. Raises: EtcdError."""
-    try:
-        return await have_key(cluster)
-    except Failed as failed:
-        _log.warning("etcd takes no writes", because=failed.text)
-        return known
 
 
 def _unknown(lost: str) -> EtcdError:

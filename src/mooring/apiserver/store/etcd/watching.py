@@ -11,10 +11,12 @@ from typing import Protocol
 from mooring import log as logs
 from mooring.apiserver.store.etcd.cluster import Cluster
 from mooring.apiserver.store.etcd.failure import Failed
+from mooring.apiserver.store.etcd.kine import Holes, is_kine
 from mooring.apiserver.store.etcd.member import WatchStream
+from mooring.apiserver.store.etcd.newest_revision import read_newest
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import Event as WireEvent
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import ResponseHeader, WatchResponse
-from mooring.apiserver.store.etcd.wire import NEWEST, PROGRESS, RANGE, follow
+from mooring.apiserver.store.etcd.wire import PROGRESS, follow, follow_all
 from mooring.clock import Clock
 from mooring.errors import EtcdError
 
@@ -42,6 +44,10 @@ class Following(Protocol):
         """
         ...
 
+    async def check_past(self) -> None:
+        """Raises: Failed; EtcdError when etcd holds other writes than those that were followed."""
+        ...
+
     async def reload(self) -> None:
         """Read everything anew. Raises: EtcdError."""
         ...
@@ -56,6 +62,7 @@ class Watching:
         self._wanted = asyncio.Event()  # a note how far the stream has come
         self._stream: WatchStream | None = None
         self._held: list[WireEvent] = []  # of the last revision that came: more of it may follow
+        self._holes = Holes(clock)
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -83,36 +90,62 @@ class Watching:
 
     async def _follow(self) -> None:
         known = self._following.revision
-        newest = await self._cluster.read(RANGE, NEWEST)
-        if not self._following.check_header(newest.header, known):
+        newest = await read_newest(self._cluster)
+        if self._following.check_header(newest, known):
+            await self._following.check_past()
+        else:
             await self._following.reload()
         stream = self._stream = self._cluster.watch()
         self._held.clear()
+        try:
+            if is_kine(newest):
+                await self._follow_kine(stream)
+            else:
+                await self._follow_etcd(stream)
+        finally:
+            self._stream = None
+            stream.close()
+
+    async def _follow_etcd(self, stream: WatchStream) -> None:
+        await stream.send(follow(self._prefix, self._following.revision + 1))
         asking: asyncio.Task[None] | None = None
         try:
-            await stream.send(follow(self._prefix, self._following.revision + 1))
             while True:
-                response = await stream.receive()
-                if not response.created or response.canceled:
-                    await self._take(response)
+                response = await self._receive(stream)
+                if response.events:
+                    self._take_whole(response)
+                elif not response.created:
+                    self._following.advance(response.header.revision)
                 elif asking is None:  # before, there is nothing whose progress could be told
                     asking = asyncio.create_task(self._ask(stream))
         finally:
-            self._stream = None
             if asking is not None:
                 asking.cancel()
-            stream.close()
 
-    async def _take(self, response: WatchResponse) -> None:
+    async def _follow_kine(self, stream: WatchStream) -> None:
+        start = self._following.revision + 1
+        await stream.send(follow_all(start))
+        while not (first := (await self._receive(stream)).events):
+            pass
+        whole = self._holes.before(first, start)
+        if whole:
+            self._following.take_changes(whole)
+        if len(whole) < len(first):
+            raise EtcdError(f"kine does not show revision {self._following.revision + 1} yet")
+        while True:
+            response = await self._receive(stream)
+            if response.events:
+                self._following.take_changes(response.events)
+
+    async def _receive(self, stream: WatchStream) -> WatchResponse:
+        """Raises: Failed; EtcdError when it was cancelled."""
+        response = await stream.receive()
         if response.canceled or response.compact_revision:
             if response.compact_revision:
                 _log.warning("changes were compacted before they came: everything is read anew")
                 await self._following.reload()
             raise EtcdError(response.cancel_reason or "etcd has cancelled the watch")
-        if response.events:
-            self._take_whole(response)
-        else:
-            self._following.advance(response.header.revision)
+        return response
 
     def _take_whole(self, response: WatchResponse) -> None:
         """A large answer comes in fragments; what one revision changed is taken in at once."""

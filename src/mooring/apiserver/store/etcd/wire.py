@@ -49,16 +49,15 @@ NO_LEASE = "etcdserver: requested lease not found"
 
 
 COMPACT_KEY = b"compact_rev_key"
-"""What the servers contend for when they compact. It is also the key that is read to learn the
-newest revision: of a key that is not there kine tells what it has polled, up to a second ago."""
+"""What the servers contend for when they compact."""
 
 NEWEST = RangeRequest(key=COMPACT_KEY, limit=1)
 """The newest revision is in the header of the answer."""
 
 
-def read_key(key: bytes) -> RangeRequest:
-    """One key, as all members agree on it now."""
-    return RangeRequest(key=key, limit=1)
+def read_key(key: bytes, revision: int = 0) -> RangeRequest:
+    """One key, as all members agree on it now, or as it was at `revision`."""
+    return RangeRequest(key=key, limit=1, revision=revision)
 
 
 def read_page(prefix: bytes, after: bytes, limit: int, revision: int) -> RangeRequest:
@@ -116,3 +115,8 @@ def follow(prefix: bytes, start: int) -> WatchRequest:
             fragment=True,
         )
     )
+
+
+def follow_all(start: int) -> WatchRequest:
+    """Every change of any key, as kine takes it; etcd does not."""
+    return WatchRequest(create_request=WatchCreateRequest(start_revision=start))

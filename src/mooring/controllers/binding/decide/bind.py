@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from mooring.controllers.binding.plan import Reason, Write, save_claim, save_volume
 from mooring.model import quantity
 from mooring.model.claim import Claim, ClaimPhase, ClaimStatus
+from mooring.model.condition import Condition
 from mooring.model.event import EventType
 from mooring.model.meta import ObjectMeta
 from mooring.model.reference import ClaimRef
@@ -23,17 +24,22 @@ PROVISIONED_PREFIX = "pvc-"  # of volumes that are made for a claim; its uid fol
 YES = "yes"  # what these annotations say; only their presence counts
 
 
-def bind(seen: Volume, seen_claim: Claim, claim: Claim) -> tuple[Write, ...]:
+def bind(
+    seen: Volume, seen_claim: Claim, claim: Claim, conditions: tuple[Condition, ...] | None = None
+) -> tuple[Write, ...]:
     """Tie them together; nothing at all when they are.
 
-    `claim` is the claim as it will be saved together with this, `seen_claim` as it is in the API.
+    `claim` is the claim as it will be saved together with this, `seen_claim` as it is in the API,
+    `conditions` are those that it becomes Bound with; None: those that it has.
     """
     if STORAGE not in seen.spec.capacity and not claim.is_bound:
         message = f'PersistentVolume "{seen.name}" is without a storage capacity'
         event = Emit(seen_claim, EventType.WARNING, Reason.FAILED_BINDING, message)
         return event, Fail(message)
     volume = with_phase(pointed_at(seen, claim), VolumePhase.BOUND)
-    return save_volume(seen, volume) + save_claim(seen_claim, _bound_claim(claim, volume))
+    return save_volume(seen, volume) + save_claim(
+        seen_claim, _bound_claim(claim, volume, conditions)
+    )
 
 
 def unbind(seen: Volume, volume: Volume) -> tuple[Write, ...]:
@@ -85,7 +91,7 @@ def without(annotations: Mapping[str, str], *names: str) -> Mapping[str, str]:
     return {name: value for name, value in annotations.items() if name not in names}
 
 
-def _bound_claim(claim: Claim, volume: Volume) -> Claim:
+def _bound_claim(claim: Claim, volume: Volume, conditions: tuple[Condition, ...] | None) -> Claim:
     """Pointing at the volume, and having what the volume has."""
     added: list[str] = []
     spec = claim.spec
@@ -97,7 +103,10 @@ def _bound_claim(claim: Claim, volume: Volume) -> Claim:
     metadata = _annotated(claim, *added) if added else claim.metadata
     if _is_told_of(claim, volume):
         metadata = _without_record(metadata)
-    return replace(claim, metadata=metadata, spec=spec, status=_bound_status(claim, volume))
+    status = _bound_status(claim, volume)
+    if conditions is not None and not claim.is_bound:
+        status = replace(status, conditions=conditions)
+    return replace(claim, metadata=metadata, spec=spec, status=status)
 
 
 def _is_told_of(claim: Claim, volume: Volume) -> bool:

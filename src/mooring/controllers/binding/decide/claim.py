@@ -13,6 +13,7 @@ Always true of a plan:
 - A loss is shown by one event, with the change of phase; should the volume come back, the claim is
   bound again.
 - The default class is assigned by itself; the next pass goes on from there.
+- A claim becomes Bound with its use noted, where that is noted at all: one write, not two.
 """
 
 from collections.abc import Iterable
@@ -23,7 +24,14 @@ from mooring.controllers.binding.decide.bind import bind, without_volume
 from mooring.controllers.binding.decide.explained import too_small, unregistered
 from mooring.controllers.binding.decide.match import is_reserved_for
 from mooring.controllers.binding.decide.migration import anneal_claim
-from mooring.controllers.binding.plan import AssignClass, Plan, Provision, Reason, save_claim
+from mooring.controllers.binding.plan import (
+    AssignClass,
+    Plan,
+    Provision,
+    Reason,
+    Write,
+    save_claim,
+)
 from mooring.controllers.binding.view import ClaimView, Provisioning
 from mooring.model.claim import Claim, ClaimPhase
 from mooring.model.csi_migration import DRIVERS
@@ -63,7 +71,7 @@ def decide_claim(view: ClaimView) -> Plan:
 def _decide_unbound(view: ClaimView, claim: Claim) -> Plan:
     """Any volume will do."""
     if view.match is not None:
-        return plan("a volume fits", *bind(view.match, view.claim, claim))
+        return plan("a volume fits", *_bind(view, claim, view.match))
     if not claim.has_class and view.default_class is not None:
         spec = replace(claim.spec, storage_class_name=view.default_class.name)
         assigned = AssignClass(view.claim, replace(claim, spec=spec))
@@ -139,7 +147,7 @@ def _decide_preset(view: ClaimView, claim: Claim) -> Plan:
     if volume.spec.claim_ref is None and view.holder is None:
         return _decide_asked_for(view, claim, volume)
     if is_reserved_for(volume, claim):  # both sides say so: neither size nor class is looked at
-        return plan("the volume it asks for waits for it", *bind(volume, view.claim, claim))
+        return plan("the volume it asks for waits for it", *_bind(view, claim, volume))
     message = f'volume "{volume.name}" already bound to a different claim.'
     event = Emit(view.claim, EventType.WARNING, Reason.FAILED_BINDING, message)
     if not claim.is_bound_by_controller:
@@ -153,7 +161,7 @@ def _decide_preset(view: ClaimView, claim: Claim) -> Plan:
 def _decide_asked_for(view: ClaimView, claim: Claim, volume: Volume) -> Plan:
     why_not = find_mismatch(claim, volume)
     if why_not is None:
-        return plan("the volume it asks for is free", *bind(volume, view.claim, claim))
+        return plan("the volume it asks for is free", *_bind(view, claim, volume))
     message = f'Cannot bind to requested volume "{volume.name}": {why_not}'
     event = Emit(view.claim, EventType.WARNING, Reason.VOLUME_MISMATCH, message)
     return _stay("the volume it asks for does not fit", view, claim, event)
@@ -186,9 +194,9 @@ def _decide_bound(view: ClaimView, claim: Claim) -> Plan:
         return _lose(view, claim, Reason.CLAIM_LOST, LOST_VOLUME)
     reference = volume.spec.claim_ref
     if reference is None:
-        return plan("its volume has forgotten it", *bind(volume, view.claim, claim))
+        return plan("its volume has forgotten it", *_bind(view, claim, volume))
     if reference.uid == claim.uid:
-        return plan("it is bound", *bind(volume, view.claim, claim))
+        return plan("it is bound", *_bind(view, claim, volume))
     if claim.name == f"{PRIME}{reference.uid}":
         return _hand_over(view, claim, f"{HANDED_OVER} {reference.key}")
     return _lose(view, claim, Reason.CLAIM_MISBOUND, MISBOUND)
@@ -210,6 +218,10 @@ def _lose(view: ClaimView, claim: Claim, reason: Reason, message: str) -> Plan:
     lost = without_volume(claim, ClaimPhase.LOST)
     event = Emit(view.claim, EventType.WARNING, reason, message)
     return plan("it is lost", *save_claim(view.claim, lost), event)
+
+
+def _bind(view: ClaimView, claim: Claim, volume: Volume) -> tuple[Write, ...]:
+    return bind(volume, view.claim, claim, view.conditions_when_bound)
 
 
 def _stay(because: str, view: ClaimView, claim: Claim, event: Emit) -> Plan:

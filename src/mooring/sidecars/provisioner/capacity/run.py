@@ -1,6 +1,7 @@
 """Publishing capacity: classes, places and volumes that change wake it, and a slow clock."""
 
 import asyncio
+from functools import cache, partial
 from typing import Final
 
 from mooring.client.contract import Scope
@@ -18,13 +19,12 @@ from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.shared_informer import Selection
 from mooring.reconcile.worker import Settled, Verdict, lasting, serve
 from mooring.sidecars.driver import Driver
+from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.provisioner.caches import Caches
 from mooring.sidecars.provisioner.capacity.decide import decide
-from mooring.sidecars.provisioner.capacity.effects import MANAGER, Effects
+from mooring.sidecars.provisioner.capacity.effects import Effects, manager_of
 from mooring.sidecars.provisioner.capacity.plan import Pair
 from mooring.sidecars.provisioner.capacity.view import CapacityView, pair_of, wanted_pairs
-from mooring.sidecars.provisioner.options import AS_UPSTREAM
-from mooring.sidecars.provisioner.topology import ClusterTopology
 
 WORKERS = 4
 POLL_SECONDS = 60.0  # drivers do not say when others take their room
@@ -40,18 +40,21 @@ class TopologyChanged:
 _TOPOLOGY: Final = TopologyChanged()
 
 
-def _is_managed(capacity: StorageCapacity) -> bool:
-    return capacity.metadata.labels.get(Label.CAPACITY_MANAGED_BY) == MANAGER
+@cache
+def managed_by(manager: str) -> Selection[StorageCapacity]:
+    """What its provisioners have published. Kept, so that those of many drivers share them."""
+    labels = Scope(labels=f"{Label.CAPACITY_MANAGED_BY}={manager}")
+    return Selection(labels, partial(_is_managed, manager))
 
 
-MANAGED: Final = Selection(Scope(labels=f"{Label.CAPACITY_MANAGED_BY}={MANAGER}"), _is_managed)
-"""What provisioners have published; others may publish too."""
+def _is_managed(manager: str, capacity: StorageCapacity) -> bool:
+    return capacity.metadata.labels.get(Label.CAPACITY_MANAGED_BY) == manager
 
 
 class CapacityCaches:
-    def __init__(self, loops: Loops) -> None:
+    def __init__(self, loops: Loops, own_node: str = "") -> None:
         self.drivers = loops.informer(CsiDriver)
-        self.capacities = loops.informer(StorageCapacity, MANAGED)
+        self.capacities = loops.informer(StorageCapacity, managed_by(manager_of(own_node)))
         self.capacities.add_index(BY_PAIR, _pairs)
 
     async def synced(self) -> None:
@@ -59,9 +62,12 @@ class CapacityCaches:
         await self.capacities.synced.wait()
 
 
-def build(loops: Loops, driver: Driver, caches: Caches, namespace: str) -> "CapacityController":
+def build(
+    loops: Loops, driver: Driver, caches: Caches, options: SidecarOptions
+) -> "CapacityController":
     """What publishes the capacity of one driver."""
-    capacity = CapacityController(loops, driver, caches, CapacityCaches(loops), namespace)
+    own, namespace = CapacityCaches(loops, options.node), options.capacity_namespace
+    capacity = CapacityController(loops, driver, caches, own, namespace)
     loops.add(capacity.run, {f"{driver.name}/capacity": capacity.queue})
     return capacity
 
@@ -81,7 +87,7 @@ class CapacityController:
         self._wanted: frozenset[Pair] = frozenset()
         self._is_wanted = asyncio.Event()
         known = own.capacities
-        self._effects = Effects(client, driver, known, namespace, AS_UPSTREAM.call_seconds)
+        self._effects = Effects(client, driver, own.drivers, known, namespace)
 
     async def run(self) -> None:
         if not self._driver.abilities.can(ControllerCapability.GET_CAPACITY):
@@ -89,8 +95,10 @@ class CapacityController:
         await self._caches.synced()
         await self._own.synced()
         self._caches.classes.on_change(self._on_class)
-        self._caches.nodes.on_change(self._on_node)
-        self._caches.csi_nodes.on_change(self._on_csi_node)
+        nodes, csi_nodes = self._caches.nodes, self._caches.csi_nodes
+        if nodes is not None and csi_nodes is not None:
+            nodes.on_change(self._on_node)
+            csi_nodes.on_change(self._on_csi_node)
         self._own.drivers.on_change(self._on_driver)
         self._own.capacities.on_change(self._on_capacity)
         self.queue.add(_TOPOLOGY)
@@ -113,16 +121,16 @@ class CapacityController:
         if key in self._wanted and storage_class is not None:
             room = await self._effects.ask(storage_class, key)
         known = self._own.capacities.by_index(BY_PAIR, (self._driver.name, key))
-        await self._effects.perform(decide(CapacityView(key, tuple(known), room)), self._owner())
+        await self._effects.perform(decide(CapacityView(key, tuple(known), room)))
         return Settled()
 
     def _work_out_pairs(self) -> None:
-        owner, cluster = self._owner(), None
+        cluster = None
         if self._driver.abilities.has_topology:
-            nodes, csi_nodes = self._caches.nodes, self._caches.csi_nodes
-            cluster = ClusterTopology(self._driver.name, nodes.all(), csi_nodes.all())
+            cluster = self._caches.cluster_of(self._driver)
         wanted: frozenset[Pair] = frozenset()
-        if owner is not None and owner.spec.storage_capacity:
+        told = self._own.drivers.get(Key("", self._driver.name))
+        if told is not None and told.spec.storage_capacity:
             wanted = wanted_pairs(self._driver.name, self._caches.classes.all(), cluster)
         known = {
             pair_of(each)
@@ -136,9 +144,6 @@ class CapacityController:
             self._is_wanted.set()
         else:
             self._is_wanted.clear()
-
-    def _owner(self) -> CsiDriver | None:
-        return self._own.drivers.get(Key("", self._driver.name))
 
     async def _poll(self) -> None:
         while True:

@@ -5,7 +5,8 @@ Always true of a plan:
 - A claim with another driver's record is not touched: only that provisioner can settle it.
 - `Provision`: the claim wants a volume and has no PersistentVolume, its class is this driver's, the
   scheduler has chosen a node if the class waits for one, and the driver has not just found it
-  impossible.
+  impossible. Where each node is served apart, a node is chosen, and it is ours.
+- `BecomeOwner`: no node is chosen, and none is to be by a pod; the class allows our own.
 - An open claim (a volume may exist without a PersistentVolume) is closed only when its volume has,
   or had, a PersistentVolume. Else it is settled: CreateVolume is repeated, and its volume deleted.
 - `Settle` is of an open claim that needs no volume any more, or whose class is another driver's.
@@ -16,10 +17,12 @@ from mooring.model.claim import ClaimPhase
 from mooring.model.csi_translation.translate import serves
 from mooring.model.event import EventType
 from mooring.model.steps import Emit, Fail, plan
+from mooring.model.storage_class import StorageClass
 from mooring.model.wellknown import Finalizer
 from mooring.sidecars.finalizers import has_finalizer
 from mooring.sidecars.provisioner.plan import (
     FAILED,
+    BecomeOwner,
     ClaimPlan,
     Close,
     Later,
@@ -27,7 +30,7 @@ from mooring.sidecars.provisioner.plan import (
     ReleaseSource,
     Settle,
 )
-from mooring.sidecars.provisioner.view import ClaimView, recorded_driver
+from mooring.sidecars.provisioner.view import ClaimView, recorded_driver, recorded_node
 
 
 def decide_claim(view: ClaimView) -> ClaimPlan:
@@ -50,9 +53,21 @@ def decide_claim(view: ClaimView) -> ClaimPlan:
         return plan("its class is another's by now")
     if storage_class.waits_for_consumer and not claim.selected_node:
         return plan("no pod has chosen a node")
+    if view.has_no_owner:
+        return _decide_ownerless(view, storage_class)
     if view.paused_seconds > 0:
         return plan("the driver found it impossible", Later(view.paused_seconds))
     return plan("it needs a volume", Provision(claim, storage_class))
+
+
+def _decide_ownerless(view: ClaimView, storage_class: StorageClass) -> ClaimPlan:
+    if not view.takes_immediate:
+        return plan("somebody else chooses nodes")
+    if not view.is_allowed_here(storage_class):
+        return plan("its class allows other places alone")
+    if view.seconds_to_turn > 0:
+        return plan("other nodes may take it first", Later(view.seconds_to_turn))
+    return plan("it may be made here", BecomeOwner(view.claim, storage_class))
 
 
 def _decide_anothers_first(view: ClaimView) -> ClaimPlan:
@@ -60,8 +75,11 @@ def _decide_anothers_first(view: ClaimView) -> ClaimPlan:
     if view.is_unwanted:
         return plan("it is another's")
     other = recorded_driver(view.claim)
+    node = recorded_node(view.claim) if other == view.driver else ""
+    where = f" on node {node}" if node else ""
     why = (
-        f"driver {other} may have made a volume for this claim: its provisioner has to settle that"
+        f"driver {other}{where} may have made a volume for this claim:"
+        " its provisioner has to settle that"
     )
     told = Emit(view.claim, EventType.WARNING, FAILED, why)
     return plan(why, told, Fail(why))

@@ -1,7 +1,7 @@
 """What is to be done about a volume: protected while it is bound, deleted when it is released.
 
 Always true of a plan:
-- A volume of another driver, or of an unknown policy, is left alone.
+- A volume of another driver or node, or of an unknown policy, is left alone.
 - `DeleteBehind` is of a volume that is Released, with policy Delete, attached nowhere, and not one
   whose object was deleted while we did not hold it.
 - The object is removed (`DeleteObject`, `Unprotect`) only after the driver's volume: later in the

@@ -20,6 +20,7 @@ from mooring.sidecars.finalizers import adding, has_finalizer, removing
 from mooring.sidecars.provisioner.context import ProvisionerContext
 from mooring.sidecars.provisioner.decide import reply
 from mooring.sidecars.provisioner.draft import Draft, volume_name
+from mooring.sidecars.provisioner.effects.owning import Owning
 from mooring.sidecars.provisioner.effects.preparing import Populated, Preparing
 from mooring.sidecars.provisioner.effects.protecting import SourceProtection
 from mooring.sidecars.provisioner.effects.settling import Settling
@@ -29,6 +30,7 @@ from mooring.sidecars.provisioner.plan import (
     INTENT,
     PROVISIONING,
     SUCCEEDED,
+    BecomeOwner,
     ClaimPlan,
     ClaimStep,
     Close,
@@ -59,6 +61,7 @@ class ClaimEffects:
         self._metrics = context.metrics
         self._identity = context.identity
         self._preparing = preparing
+        self._owning = Owning(context)
         self._settling = Settling(context, preparing)
         self._sources = SourceProtection(context.client, context.caches)
 
@@ -73,6 +76,8 @@ class ClaimEffects:
         match step:
             case Provision(claim, storage_class):
                 return await self._provision(claim, storage_class)
+            case BecomeOwner(claim, storage_class):
+                return await self._owning.become_owner(claim, storage_class)
             case Settle(claim, own_class):
                 await self._settling.settle(claim, own_class or self._memory.classes.get(claim.uid))
                 await self._close(claim)

@@ -68,7 +68,7 @@ class Preparing:
         if source is not None:
             self._caches.check_access(claim, source)
         check_abilities(self._driver.abilities, claim, source)
-        translated = _in_driver_terms(storage_class)
+        translated = in_driver_terms(storage_class)
         begun = self._begin(claim, storage_class, translated)
         return begun.completed(
             source=await self._content(claim, storage_class, source),
@@ -93,7 +93,7 @@ class Preparing:
             begun = self._begin(claim, storage_class, translated)
             reference = self._vouched_secret(claim, begun)
         else:
-            translated = _in_driver_terms(storage_class)
+            translated = in_driver_terms(storage_class)
             begun = self._begin(claim, storage_class, translated)
             reference = begun.references.provisioner
         content, topology, attributes = None, None, None
@@ -235,7 +235,7 @@ class Preparing:
         return attributes
 
 
-def _in_driver_terms(storage_class: StorageClass) -> StorageClass:
+def in_driver_terms(storage_class: StorageClass) -> StorageClass:
     """The class of a migrated plugin, as the driver has it. Raises: WaitingReason."""
     try:
         return translate_class(storage_class)
@@ -254,7 +254,7 @@ def _find_source_or_none(claim: Claim) -> DataSource | None:
 
 def _find_secret_or_none(storage_class: StorageClass, subject: Subject) -> SecretReference | None:
     try:
-        parameters = _in_driver_terms(storage_class).parameters
+        parameters = in_driver_terms(storage_class).parameters
         return find_secret(secret_templates.PROVISIONER, parameters, subject)
     except WaitingReason:
         return None

@@ -14,6 +14,7 @@ from mooring.apiserver.lifecycle.access_roles.decide import (
     reconciled,
 )
 from mooring.model.document import Doc
+from mooring.model.kubernetes_version import V1_35, V1_37
 
 READ = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods"]}
 GET = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
@@ -92,6 +93,31 @@ def test_whatever_was_taken_away_is_there_again_and_then_nothing_is_written(
         assert reconciled(wanted.doc, found) is found
         if "aggregationRule" not in wanted.doc:
             assert all(rule in found["rules"] for rule in rules)
+
+
+def test_a_release_has_the_roles_and_rules_of_its_own() -> None:
+    older, newer = (
+        {
+            each.name: each.doc
+            for each in bootstrap_objects(release)
+            if each.plural == "clusterroles"
+        }
+        for release in (V1_35, V1_37)
+    )
+    assert len(newer) - len(older) == 5
+    assert "system:controller:storage-version-migrator-controller" not in older
+    status = {
+        "verbs": ["update"],
+        "apiGroups": [""],
+        "resources": ["persistentvolumeclaims/status"],
+    }
+    protection = "system:controller:pvc-protection-controller"
+    assert status in newer[protection]["rules"]
+    assert status not in older[protection]["rules"]
+    services = {"verbs": ["get"], "apiGroups": [""], "resources": ["services"]}
+    binder = "system:controller:persistent-volume-binder"
+    assert services in older[binder]["rules"]
+    assert services not in newer[binder]["rules"]
 
 
 # aggregation

@@ -1,0 +1,1 @@
+"""Storage version migrations: objects written anew, and the definition that hears of it."""

@@ -1,0 +1,196 @@
+"""What is to be done about the migrations of one resource, and what their conditions say. Pure.
+
+What is always true:
+
+- One migration of a resource runs at a time, the oldest first; what has ended is left alone.
+- A definition loses its older stored versions only after a migration that succeeded, and only if
+  it is still the definition that the migration began with.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from mooring.apiserver.kinds.definition.conditions import conditions
+from mooring.apiserver.kinds.definition.stored_versions import storage_version
+from mooring.apiserver.kinds.storage_version_migration import (
+    FAILED,
+    RUNNING,
+    SUCCEEDED,
+    conditions_of,
+    is_true,
+)
+from mooring.model.document import Doc
+
+Edit = Callable[[Doc], Doc]
+
+MIGRATING = "StorageMigrating"  # of a definition
+_IS_RUNNING = "MigrationRunning"
+
+
+class Begin(msgspec.Struct, frozen=True):
+    """It is the next one."""
+
+    migration: Doc
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """It runs; until which version objects are to be written anew is not known yet."""
+
+    migration: Doc
+
+
+class Migrate(msgspec.Struct, frozen=True):
+    migration: Doc
+    version: int
+
+
+class Finish(msgspec.Struct, frozen=True):
+    """It has ended, and says that it runs."""
+
+    migration: Doc
+    succeeded: bool
+
+
+Step = Begin | Mark | Migrate | Finish
+
+
+def decide(migrations: Iterable[Doc]) -> tuple[Step, ...]:
+    """The steps for the migrations of one resource."""
+    steps: list[Step] = []
+    waiting: list[Doc] = []
+    is_busy = False
+    for migration in sorted(migrations, key=_age):
+        runs, ended = is_true(migration, RUNNING), has_ended(migration)
+        if runs and ended:
+            steps.append(Finish(migration, is_true(migration, SUCCEEDED)))
+        elif runs:
+            is_busy = True
+            version = (migration.get("status") or {}).get("resourceVersion")
+            steps.append(Migrate(migration, int(version)) if version else Mark(migration))
+        elif not ended:
+            waiting.append(migration)
+    if waiting and not is_busy:
+        steps.append(Begin(waiting[0]))
+    return tuple(steps)
+
+
+def has_ended(migration: Doc) -> bool:
+    return is_true(migration, SUCCEEDED) or is_true(migration, FAILED)
+
+
+def _age(migration: Doc) -> tuple[str, str]:
+    metadata = migration["metadata"]
+    return metadata["creationTimestamp"], metadata["name"]
+
+
+# what a migration says
+
+
+class Count(msgspec.Struct, frozen=True):
+    """Of the objects of the resource."""
+
+    left: int
+    total: int
+
+
+def running(migration: Doc, now: str, count: Count | None = None, trouble: str = "") -> Doc:
+    """With the condition that says how far it is."""
+    text = "The migration is running"
+    if count is not None and count.total:
+        if count.left:
+            text += f", {count.left}/{count.total} objects not yet migrated"
+        else:
+            text += f", {count.total} objects verified migrated"
+    if trouble:
+        text += f"; transient error: {trouble}"
+    return _with(migration, _condition(RUNNING, "True", _IS_RUNNING, text), now)
+
+
+def marked(migration: Doc, version: int) -> Doc:
+    """What was written later need not be written anew."""
+    status = {**(migration.get("status") or {}), "resourceVersion": str(version)}
+    return {**migration, "status": status}
+
+
+def succeeded(migration: Doc, now: str, count: Count) -> Doc:
+    reason = "StorageVersionMigrationSucceeded"
+    done = _condition(SUCCEEDED, "True", reason, "Migration completed")
+    return _with(running(migration, now, count), done, now)
+
+
+def failed(migration: Doc, now: str, why: str, count: Count | None = None) -> Doc:
+    if count is not None:
+        migration = running(migration, now, count)
+        why = f"{count.left}/{count.total} not yet migrated. {why}"
+    reason = "StorageVersionMigrationFailed"
+    return _with(migration, _condition(FAILED, "True", reason, why), now)
+
+
+def finished(migration: Doc, now: str) -> Doc:
+    done = _condition(RUNNING, "False", "MigrationCompleted", "Migration completed")
+    return _with(migration, done, now)
+
+
+def _with(migration: Doc, wanted: Doc, now: str) -> Doc:
+    status = migration.get("status") or {}
+    told = _set(conditions_of(migration), wanted, now)
+    return {**migration, "status": {**status, "conditions": told}}
+
+
+def _condition(kind: str, status: str, reason: str, message: str) -> Doc:
+    return {"type": kind, "status": status, "reason": reason, "message": message}
+
+
+def _set(known: Sequence[Doc] | Iterable[Doc], wanted: Doc, now: str) -> list[Doc]:
+    """In its place, or behind the others; since now, if it said something else before."""
+    out, is_there = [], False
+    for each in known:
+        if each.get("type") != wanted["type"]:
+            out.append(each)
+            continue
+        is_there = True
+        is_same = each.get("status") == wanted["status"]
+        since = each.get("lastTransitionTime", now) if is_same else now
+        out.append({**wanted, "lastTransitionTime": since})
+    return out if is_there else [*out, {**wanted, "lastTransitionTime": now}]
+
+
+# what the definition says
+
+
+def migrating(definition: Doc, name: str, now: str) -> Doc:
+    """While the migration of that name runs."""
+    told = _condition(MIGRATING, "True", _IS_RUNNING, f"Migration {name} is running")
+    return _definition_with(definition, told, now)
+
+
+def migrated(definition: Doc, now: str, *, succeeded: bool) -> Doc:
+    """After it: without its older stored versions, if nobody has changed it meanwhile."""
+    if not succeeded:
+        told = _condition(MIGRATING, "False", "MigrationFailed", "The migration has failed")
+        return _definition_with(definition, told, now)
+    text = "The migration has succeeded"
+    is_same = _observed(definition) == definition["metadata"].get("generation")
+    if is_same:
+        text += " and the stored versions have been updated"
+    else:
+        text += " but the stored versions have not been updated due to a generation mismatch"
+    told = _condition(MIGRATING, "False", "MigrationSucceeded", text)
+    after = _definition_with(definition, told, now)
+    if is_same and (storage := storage_version(definition["spec"])):
+        after["status"]["storedVersions"] = [storage]
+    return after
+
+
+def _observed(definition: Doc) -> int | None:
+    found = [each for each in conditions(definition) if each.get("type") == MIGRATING]
+    return found[0].get("observedGeneration") if found else None
+
+
+def _definition_with(definition: Doc, wanted: Doc, now: str) -> Doc:
+    generation = definition["metadata"].get("generation")
+    told = {**wanted, "observedGeneration": generation}
+    status = definition.get("status") or {}
+    known = _set(conditions(definition), told, now)
+    return {**definition, "status": {**status, "conditions": known}}

@@ -1,0 +1,201 @@
+"""Storage version migrations: objects written anew, and a definition that may drop a version."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from mooring.apiserver.auth.pki import Pki
+from mooring.model.kubernetes_version import V1_35
+from tests.api.conversion import V1, V2, a_widget, converting, switch_storage, widgets
+from tests.api.definitions import created, define, put_definition
+from tests.fakes.api import ApiUnderTest, running_api
+from tests.fakes.clock import settle
+from tests.fakes.definitions import DEFINITIONS
+from tests.fakes.objects import (
+    ADMISSION_POLICIES,
+    MIGRATIONS,
+    PODS,
+    POLICY_BINDINGS,
+    a_migration,
+    a_pod,
+)
+from tests.fakes.waiting import until
+from tests.fakes.webhook_server import WebhookServer, webhook_server
+
+WIDGETS = f"{DEFINITIONS}/widgets.example.com"
+TABLE = "example.com/widgets"
+
+
+@pytest.fixture
+async def hook(tmp_path: Path) -> AsyncIterator[WebhookServer]:
+    async with webhook_server(tmp_path) as server:
+        server.respond = converting
+        yield server
+
+
+@pytest.fixture(autouse=True)
+async def closed(api: ApiUnderTest) -> AsyncIterator[None]:
+    yield
+    await api.parts.backend.webhooks.close()
+
+
+async def ended(api: ApiUnderTest, name: str = "m") -> dict[str, tuple[str, str]]:
+    """The conditions, by their types, when it says that it runs no more."""
+    told: dict[str, tuple[str, str]] = {}
+
+    async def look() -> bool:
+        doc = (await api.get(f"{MIGRATIONS}/{name}")).doc
+        told.update(
+            {
+                one["type"]: (one["status"], one["message"])
+                for one in doc.get("status", {}).get("conditions", ())
+            }
+        )
+        return told.get("Running", ("", ""))[0] == "False"
+
+    for _ in range(1000):
+        if await look():
+            return told
+        await settle()
+    raise AssertionError(told)
+
+
+def stored_as(api: ApiUnderTest) -> dict[str, bytes]:
+    """The version that each widget is stored in."""
+    entries = api.parts.backend.store.range(TABLE).entries
+    return {
+        entry.name.partition("/")[2]: b"v2" if b'"example.com/v2"' in entry.value else b"v1"
+        for entry in entries
+    }
+
+
+async def test_all_objects_are_written_in_the_new_version_and_the_old_one_can_go(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    await define(api, widgets(hook.by_url))
+    for number in range(40):
+        await created(api, V1, a_widget("v1", f"w{number}", size=number))
+    await switch_storage(api, "v2")
+    await created(api, V2, a_widget("v2", "new", width=3))
+    assert set(stored_as(api).values()) == {b"v1", b"v2"}
+    assert (await api.post(MIGRATIONS, a_migration())).code == 201
+    told = await ended(api)
+    assert told == {
+        "Running": ("False", "Migration completed"),
+        "Succeeded": ("True", "Migration completed"),
+    }
+    assert set(stored_as(api).values()) == {b"v2"}
+    assert (await api.get(f"{V2}/w7")).doc["spec"] == {"width": 7}
+    definition = (await api.get(WIDGETS)).doc
+    assert definition["status"]["storedVersions"] == ["v2"]
+    found = [one for one in definition["status"]["conditions"] if one["type"] == "StorageMigrating"]
+    assert found[0]["status"] == "False"
+    assert found[0]["message"] == (
+        "The migration has succeeded and the stored versions have been updated"
+    )
+    definition["spec"]["versions"] = [
+        version for version in definition["spec"]["versions"] if version["name"] == "v2"
+    ]
+    assert (await put_definition(api, definition)).code == 200
+    assert (await api.get(f"{V2}/w7")).doc["spec"] == {"width": 7}
+
+
+async def test_a_definition_that_changes_meanwhile_keeps_its_stored_versions(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    await define(api, widgets(hook.by_url))
+    await created(api, V1, a_widget("v1", size=3))
+    await switch_storage(api, "v2")
+
+    hook.respond = lambda _: {"result": {"status": "Failure", "message": "not now"}}
+    await api.post(MIGRATIONS, a_migration())
+    await until(lambda: bool(hook.asked))
+    changed = await api.patch(WIDGETS, {"spec": {"names": {"shortNames": ["wd"]}}})
+    assert changed.code == 200, changed.text
+    hook.respond = converting
+    await api.clock.advance(60)
+    assert (await ended(api))["Succeeded"][0] == "True"
+    assert (await api.get(WIDGETS)).doc["status"]["storedVersions"] == ["v1", "v2"]
+
+
+async def test_a_webhook_that_is_away_holds_it_up(api: ApiUnderTest, hook: WebhookServer) -> None:
+    await define(api, widgets(hook.by_url))
+    await created(api, V1, a_widget("v1", size=3))
+    await switch_storage(api, "v2")
+    hook.respond = lambda _: {"result": {"status": "Failure", "message": "not now"}}
+    await api.post(MIGRATIONS, a_migration())
+
+    async def message() -> str:
+        conditions = (await api.get(f"{MIGRATIONS}/m")).doc.get("status", {}).get("conditions")
+        return str(conditions[0]["message"]) if conditions else ""
+
+    for _ in range(1000):
+        if "transient error" in await message():
+            break
+        await settle()
+    assert "1/1 objects not yet migrated; transient error: conversion webhook" in await message()
+    assert (await api.get(WIDGETS)).doc["status"]["storedVersions"] == ["v1", "v2"]
+    hook.respond = converting
+    await api.clock.advance(60)
+    assert (await ended(api))["Succeeded"][0] == "True"
+
+
+async def test_an_object_that_may_not_be_written_ends_it(api: ApiUnderTest) -> None:
+    definition = widgets({})
+    definition["spec"]["conversion"] = {"strategy": "None"}
+    await define(api, definition)
+    await created(api, V1, a_widget("v1", size=3))
+    await switch_storage(api, "v2")
+    rule = {"operations": ["UPDATE"], "apiGroups": ["example.com"], "apiVersions": ["*"]}
+    match = {"resourceRules": [{**rule, "resources": ["widgets"]}]}
+    spec = {"matchConstraints": match, "validations": [{"expression": "false"}]}
+    await created(api, ADMISSION_POLICIES, {"metadata": {"name": "p"}, "spec": spec})
+    binding = {"policyName": "p", "validationActions": ["Deny"]}
+    await created(api, POLICY_BINDINGS, {"metadata": {"name": "b"}, "spec": binding})
+    await api.post(MIGRATIONS, a_migration())
+    told = await ended(api)
+    assert told["Failed"][0] == "True"
+    assert told["Failed"][1].startswith(
+        "1/1 not yet migrated. migration encountered unhandled error: widgets.example.com"
+    ), told
+    assert (await api.get(WIDGETS)).doc["status"]["storedVersions"] == ["v1", "v2"]
+
+
+async def test_objects_of_built_in_kinds_get_the_defaults_of_today(api: ApiUnderTest) -> None:
+    assert (await api.post(PODS, a_pod("web"))).code == 201
+    await api.post(MIGRATIONS, a_migration(group="", resource="pods"))
+    assert (await ended(api))["Succeeded"][0] == "True"
+
+
+async def test_two_of_one_resource_take_turns(api: ApiUnderTest) -> None:
+    for name in ("one", "two"):
+        await api.post(MIGRATIONS, a_migration(name, group="", resource="configmaps"))
+    for name in ("one", "two"):
+        assert (await ended(api, name))["Succeeded"][0] == "True"
+
+
+async def test_a_resource_that_nobody_defines_is_waited_for_a_while(api: ApiUnderTest) -> None:
+    await api.post(MIGRATIONS, a_migration())
+    await settle()
+    doc = (await api.get(f"{MIGRATIONS}/m")).doc
+    assert [one["type"] for one in doc["status"]["conditions"]] == ["Running"]
+    await api.clock.advance(61)
+    assert (await ended(api))["Failed"] == ("True", "resource does not exist in discovery")
+
+
+async def test_a_resource_that_cannot_be_listed_has_nothing_to_migrate(api: ApiUnderTest) -> None:
+    resource = {"group": "authentication.k8s.io", "resource": "tokenreviews"}
+    await api.post(MIGRATIONS, a_migration(**resource))
+    assert (await ended(api))["Failed"] == (
+        "True",
+        'resource "authentication.k8s.io/v1, Resource=tokenreviews" does not support discovery '
+        "operations: [update patch list]",
+    )
+
+
+async def test_1_35_has_none(pki: Pki, tmp_path: Path) -> None:
+    async with running_api(pki, tmp_path, release=V1_35) as api:
+        assert (await api.post(MIGRATIONS, a_migration())).code == 404
+        groups = [group["name"] for group in (await api.get("/apis")).doc["groups"]]
+        assert "storagemigration.k8s.io" not in groups
