@@ -157,6 +157,16 @@ async def test_a_watch_list_is_many_gzip_files(api: ApiUnderTest) -> None:
     assert watching.events[-1]["object"]["metadata"]["annotations"] == {"v": "new"}
 
 
+async def test_all_of_a_file_can_be_read_before_its_last_block(api: ApiUnderTest) -> None:
+    """At which Go's reader waits for the next file, with what it has read of that block."""
+    await fill(api, count=3)
+    watching = await members(api)
+    await until(lambda: len(watching.events) == 4)
+    end = len(b"\x03\x00") + 8  # an empty block, checksum and length
+    for piece in watching.pieces:
+        assert zlib.decompressobj(31).decompress(piece[:-end]) == whole_member(piece)
+
+
 async def test_long_events_and_short_ones_stay_in_order(api: ApiUnderTest) -> None:
     await api.post(TEMPLATES, an_object("m", ""))
     watching = await members(api)

@@ -62,7 +62,7 @@ def server(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """With its images. It has the volume group of their class."""
     sh("for m in loop dm_mod dm_snapshot ext4; do modprobe $m; done")
     # The machine's root is an overlay, which can hold no overlay of a container.
-    sh(f"mkdir -p {KUBELET} && mount -t tmpfs -o size=60% tmpfs {KUBELET}")
+    sh(f"mkdir -p {KUBELET} && mount -t tmpfs -o mode=0755,size=60% tmpfs {KUBELET}")
     sh(f"truncate -s 300M {DISK}")
     device = sh(f"losetup --find --show {DISK}")
     sh(f"pvcreate -q {device} && vgcreate -q {GROUP} {device}")

@@ -92,7 +92,13 @@ class Compression:
 
 
 def _compress(data: bytes) -> bytes:
-    return zlib.compress(data, _LEVEL, _GZIP)
+    """A gzip file whose data ends before its last block.
+
+    At the end of the last block Go's reader waits for the next file, and keeps what it had read of
+    that block: the bookmark after a list would reach client-go with the next change.
+    """
+    compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
+    return compressor.compress(data) + compressor.flush(zlib.Z_SYNC_FLUSH) + compressor.flush()
 
 
 async def _blocks(body: Body) -> AsyncIterator[bytes]:
