@@ -62,6 +62,7 @@ def said(kind: str, name: str, reason: str, message: str) -> dict[str, Any]:
 RUNS = {"containerStatuses": [{"name": "c", "state": {"running": {}}}], "phase": "Running"}
 DRIVER = doc("CSIDriver", "disk.example")
 
+BEING_CREATED = "snapshot.storage.kubernetes.io/volumesnapshot-being-created"
 VERDICTS: dict[str, tuple[Ref, list[dict[str, Any]], Verdict, str]] = {
     "a bound claim without a pod": (
         DATA,
@@ -176,6 +177,7 @@ VERDICTS: dict[str, tuple[Ref, list[dict[str, Any]], Verdict, str]] = {
             doc(
                 "VolumeSnapshotContent",
                 "content",
+                metadata={"annotations": {BEING_CREATED: "yes"}},
                 spec={
                     "driver": "disk.example",
                     "deletionPolicy": "Delete",
@@ -186,6 +188,30 @@ VERDICTS: dict[str, tuple[Ref, list[dict[str, Any]], Verdict, str]] = {
         ],
         Verdict.WAITING,
         "driver disk.example was asked to take it, and has not finished",
+    ),
+    "a snapshot that nobody takes to its driver": (
+        Ref("VolumeSnapshot", "snap", "shop"),
+        [
+            doc(
+                "VolumeSnapshot",
+                "snap",
+                "shop",
+                spec={"source": {"persistentVolumeClaimName": "data"}},
+                status={"boundVolumeSnapshotContentName": "content"},
+            ),
+            doc(
+                "VolumeSnapshotContent",
+                "content",
+                spec={
+                    "driver": "disk.example",
+                    "deletionPolicy": "Delete",
+                    "source": {"volumeHandle": "h"},
+                    "volumeSnapshotRef": {"namespace": "shop", "name": "snap", "uid": "uid-snap"},
+                },
+            ),
+        ],
+        Verdict.WAITING,
+        "no snapshotter of disk.example has taken it on",
     ),
 }
 
