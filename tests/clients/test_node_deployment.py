@@ -93,7 +93,7 @@ def test_on_the_node_of_up_snapshots_are_taken_when_they_are_labelled(
         socket = OnDisk(server.data_dir).node / "plugins" / NAME / "csi.sock"
         sidecars = ("all", "--node-deployment", *SOON)
         stack.enter_context(sidecar_process(socket, server.kubeconfig, *sidecars))
-        own("create", "-f-", given=[a_claim("data", "16Mi")])
+        own("create", "-f-", given=[a_claim("data", "16Mi", storageClassName="mooring-loop")])
         own("wait", "pvc/data", "--for=jsonpath={.status.phase}=Bound", WITHIN)
         snapshot = {
             "apiVersion": "snapshot.storage.k8s.io/v1",
