@@ -8,6 +8,7 @@ import pytest
 
 from mooring.driver.settings import NAME
 from tests.clients.csi import (
+    OnDisk,
     a_class_of,
     bundled_process,
     need_loop_devices,
@@ -16,6 +17,8 @@ from tests.clients.csi import (
 )
 from tests.clients.kubectl import Kubectl
 from tests.clients.manifests import a_claim
+from tests.clients.nodes import NODE, need_root, server_with_node
+from tests.clients.pods import WITHIN
 from tests.fakes.real_server import RealServer
 from tests.fakes.waiting import until
 
@@ -74,3 +77,31 @@ async def test_each_node_makes_and_deletes_its_own_volumes(
         kubectl("delete", "pvc", *names, "--timeout=60s")
         await until(lambda: not any(map(volumes_in, states.values())))
         await until(lambda: kubectl.doc("pv")["items"] == [])
+
+
+def test_on_the_node_of_up_snapshots_are_taken_when_they_are_labelled(
+    kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_root()
+    need_loop_devices()
+    monkeypatch.setenv("NODE_NAME", NODE)
+    flags = ("--no-sidecars-for", NAME, "--enable-distributed-snapshotting")
+    with ExitStack() as stack:
+        place = stack.enter_context(short_directory())
+        server = stack.enter_context(server_with_node(place / "d", *flags))
+        own = kubectl.as_user(server.kubeconfig).in_namespace("default")
+        socket = OnDisk(server.data_dir).node / "plugins" / NAME / "csi.sock"
+        sidecars = ("all", "--node-deployment", *SOON)
+        stack.enter_context(sidecar_process(socket, server.kubeconfig, *sidecars))
+        own("create", "-f-", given=[a_claim("data", "16Mi", storageClassName="mooring-loop")])
+        own("wait", "pvc/data", "--for=jsonpath={.status.phase}=Bound", WITHIN)
+        snapshot = {
+            "apiVersion": "snapshot.storage.k8s.io/v1",
+            "kind": "VolumeSnapshot",
+            "metadata": {"name": "monday"},
+            "spec": {"source": {"persistentVolumeClaimName": "data"}},
+        }
+        own("create", "-f-", given=[snapshot])
+        own("wait", "volumesnapshot/monday", "--for=jsonpath={.status.readyToUse}=true", WITHIN)
+        own("delete", "volumesnapshot", "monday", WITHIN)
+        own("delete", "pvc", "data", WITHIN)

@@ -8,6 +8,7 @@ import typer
 from mooring.cli.flags import (
     NODE_MONITOR_GRACE,
     VOLUME_PLUGIN_DIR,
+    DistributedSnapshotting,
     FollowedRelease,
     Format,
     Kubeconfig,
@@ -93,14 +94,6 @@ PreventModeConversion = Annotated[
         "--prevent-volume-mode-conversion/--no-prevent-volume-mode-conversion",
         help="Record the mode of the volume in each VolumeSnapshotContent, so that a restore in "
         "another mode is refused.",
-    ),
-]
-DistributedSnapshotting = Annotated[
-    bool,
-    typer.Option(
-        "--enable-distributed-snapshotting",
-        help="Label each VolumeSnapshotContent with the node that its volume belongs to, for "
-        "snapshotters that run on each node (mooring sidecar snapshotter --node-deployment).",
     ),
 ]
 SnapshotLeaseNamespace = Annotated[

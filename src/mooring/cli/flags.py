@@ -160,6 +160,14 @@ FollowedRelease = Annotated[
         show_default="the one nearest to the server's",
     ),
 ]
+DistributedSnapshotting = Annotated[
+    bool,
+    typer.Option(
+        "--enable-distributed-snapshotting",
+        help="Label each VolumeSnapshotContent with the node that its volume belongs to, for "
+        "snapshotters that run on each node (mooring sidecar snapshotter --node-deployment).",
+    ),
+]
 NodeMonitorGrace = Annotated[
     float,
     typer.Option(

@@ -83,7 +83,7 @@ NodeDeployment = Annotated[
     typer.Option(
         help="Run on each node, beside a driver that reaches the volumes of $NODE_NAME alone, and "
         "serve these. Takes no lease. Snapshots have to be labelled with their nodes "
-        "(mooring controllers --enable-distributed-snapshotting).",
+        "(--enable-distributed-snapshotting of mooring controllers and mooring up).",
     ),
 ]
 NodeDeploymentImmediate = Annotated[

@@ -17,6 +17,7 @@ from mooring.cli.flags import (
     ClusterDnsServers,
     ClusterDomain,
     DataDir,
+    DistributedSnapshotting,
     Format,
     Gates,
     Host,
@@ -80,6 +81,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     resolv_conf: ResolvConf = RESOLV_CONF,
     volume_stats_agg_period: VolumeStatsPeriod = 60,
     node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
+    enable_distributed_snapshotting: DistributedSnapshotting = False,  # noqa: FBT002  likewise
     feature_gates: Gates = "",
     kubernetes_version: Release = RELEASE,
     no_sidecars_for: Annotated[
@@ -147,6 +149,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         resolv_conf=resolv_conf,
         volume_stats_period=volume_stats_agg_period,
         node_monitor_grace=node_monitor_grace_period,
+        snapshots_distributed=enable_distributed_snapshotting,
         gates=parse_gates(feature_gates),
         release=parse_version(kubernetes_version),
         no_sidecars_for=drivers_alone,

@@ -108,7 +108,7 @@ async def build_elected(
         host_path,
         recycling_for(host_rootfs=config.host_rootfs),
         monitoring=Monitoring(grace=config.node_monitor_grace),
-        snapshots=SnapshotOptions(lease=lease),
+        snapshots=SnapshotOptions(lease=lease, is_distributed=config.snapshots_distributed),
         release=config.release,
         flex=Drivers(config.volume_plugin_dir, clock),
     )

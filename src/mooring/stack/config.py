@@ -46,6 +46,7 @@ class Config(msgspec.Struct, frozen=True):
     resolv_conf: Path = Path("/etc/resolv.conf")
     volume_stats_period: float = 60.0  # seconds between looks at the health of volumes
     node_monitor_grace: float = 40.0  # seconds of silence after which a node counts as lost
+    snapshots_distributed: bool = False  # for snapshotters that run on each node
 
     etcd: EtcdSettings | None = None  # instead of the database in the data directory
     gates: FeatureGates = FeatureGates()

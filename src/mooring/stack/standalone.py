@@ -230,9 +230,8 @@ def run_sidecars(
             made.add_unnamed(endpoint)
         return made
 
-    names = " and ".join(sorted(sidecars))
     alive = Liveness(endpoints)
-    greeting = f"mooring sidecar {names} is running"
+    greeting = f"mooring sidecar is running: {', '.join(sorted(sidecars))}"
     candidate = StandaloneRole(role.NAME, greeting, build, alive.ask, calls_drivers=True)
     run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
 

@@ -105,7 +105,15 @@ def _content(content: SnapshotContent) -> Found:
         return found.plus(Found(fixes=fixes))
     if content.is_ready:
         return link(Step.CONTENT, content, State.DONE, "the driver has taken it")
-    words = f"driver {content.spec.driver} was asked to take it, and has not finished"
+    driver = content.spec.driver
+    is_asked = Annotation.SNAPSHOT_BEING_CREATED in content.metadata.annotations
+    if is_asked or content.status is not None:
+        words = f"driver {driver} was asked to take it, and has not finished"
+    else:
+        words = (
+            f"no snapshotter of {driver} has taken it on: one has to run, and one on each node "
+            f"takes only what has the label of its node (--enable-distributed-snapshotting)"
+        )
     born = content.metadata.creation_timestamp
     return link(Step.CONTENT, content, State.WAITING, words, since=born, who=who)
 

@@ -62,6 +62,24 @@ def said(kind: str, name: str, reason: str, message: str) -> dict[str, Any]:
 RUNS = {"containerStatuses": [{"name": "c", "state": {"running": {}}}], "phase": "Running"}
 DRIVER = doc("CSIDriver", "disk.example")
 
+BEING_CREATED = "snapshot.storage.kubernetes.io/volumesnapshot-being-created"
+
+
+def a_snapshot_with_content(**metadata: Any) -> list[dict[str, Any]]:
+    source = {"persistentVolumeClaimName": "data"}
+    content = {
+        "driver": "disk.example",
+        "deletionPolicy": "Delete",
+        "source": {"volumeHandle": "h"},
+        "volumeSnapshotRef": {"namespace": "shop", "name": "snap", "uid": "uid-snap"},
+    }
+    bound = {"boundVolumeSnapshotContentName": "content"}
+    return [
+        doc("VolumeSnapshot", "snap", "shop", spec={"source": source}, status=bound),
+        doc("VolumeSnapshotContent", "content", spec=content, metadata=metadata),
+    ]
+
+
 VERDICTS: dict[str, tuple[Ref, list[dict[str, Any]], Verdict, str]] = {
     "a bound claim without a pod": (
         DATA,
@@ -165,27 +183,15 @@ VERDICTS: dict[str, tuple[Ref, list[dict[str, Any]], Verdict, str]] = {
     ),
     "a snapshot at its driver": (
         Ref("VolumeSnapshot", "snap", "shop"),
-        [
-            doc(
-                "VolumeSnapshot",
-                "snap",
-                "shop",
-                spec={"source": {"persistentVolumeClaimName": "data"}},
-                status={"boundVolumeSnapshotContentName": "content"},
-            ),
-            doc(
-                "VolumeSnapshotContent",
-                "content",
-                spec={
-                    "driver": "disk.example",
-                    "deletionPolicy": "Delete",
-                    "source": {"volumeHandle": "h"},
-                    "volumeSnapshotRef": {"namespace": "shop", "name": "snap", "uid": "uid-snap"},
-                },
-            ),
-        ],
+        a_snapshot_with_content(annotations={BEING_CREATED: "yes"}),
         Verdict.WAITING,
         "driver disk.example was asked to take it, and has not finished",
+    ),
+    "a snapshot that nobody takes to its driver": (
+        Ref("VolumeSnapshot", "snap", "shop"),
+        a_snapshot_with_content(),
+        Verdict.WAITING,
+        "no snapshotter of disk.example has taken it on",
     ),
 }
 
