@@ -1,5 +1,6 @@
 """What expressions of mutating policies make, as JSON, and applied to documents."""
 
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -145,3 +146,25 @@ def test_operations_that_do_not_fit(step: StructValue, told: str) -> None:
     with pytest.raises(CannotPatch) as raised:
         with_operations(POD, [step])
     assert str(raised.value) == f"JSON Patch: {told}"
+
+
+def nested(value: Any, times: int) -> Any:
+    """Ten to the power of `times` places with the same value, in as many lists as it takes."""
+    for _ in range(times):
+        value = [value] * 10
+    return value
+
+
+TOO_LARGE: dict[str, Any] = {
+    "one list in ten thousand million places": nested("a", 10),
+    "one text in a thousand places": nested("a" * 10_000, 3),
+    "a list in a list in a list, and so on": reduce(lambda inner, _: [inner], range(300), "a"),
+}
+
+
+@pytest.mark.parametrize("value", TOO_LARGE.values(), ids=TOO_LARGE)
+def test_what_is_large_by_repetition_is_not_written_out(value: Any) -> None:
+    with pytest.raises(CannotPatch, match="too large, or too deep"):
+        with_configuration(POD, a_spec(x=value), SHAPE)
+    with pytest.raises(CannotPatch, match="too large, or too deep"):
+        with_operations(POD, [an_operation(op="add", path="/spec/x", value=value)])
