@@ -1,6 +1,5 @@
 """What expressions of mutating policies make, as JSON, and applied to documents."""
 
-from functools import reduce
 from typing import Any
 
 import pytest
@@ -148,17 +147,17 @@ def test_operations_that_do_not_fit(step: StructValue, told: str) -> None:
     assert str(raised.value) == f"JSON Patch: {told}"
 
 
-def nested(value: Any, times: int) -> Any:
-    """Ten to the power of `times` places with the same value, in as many lists as it takes."""
+def nested(value: Any, times: int, width: int = 10) -> Any:
+    """`width` to the power of `times` places with the same value, in as many lists as it takes."""
     for _ in range(times):
-        value = [value] * 10
+        value = [value] * width
     return value
 
 
 TOO_LARGE: dict[str, Any] = {
-    "one list in ten thousand million places": nested("a", 10),
-    "one text in a thousand places": nested("a" * 10_000, 3),
-    "a list in a list in a list, and so on": reduce(lambda inner, _: [inner], range(300), "a"),
+    "one text in ten thousand million places": nested("a", 10),
+    "a long text in a thousand places": nested("a" * 10_000, 3),
+    "a list in a list in a list, and so on": nested("a", 300, width=1),
 }
 
 
