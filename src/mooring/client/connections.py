@@ -94,6 +94,9 @@ class Connections:
             connection.abort()
         async with asyncio.timeout(CONNECT_SECONDS):
             connection = await self._connect(context)
+        if not connection.is_free:  # it will not be told of its end, which came before
+            connection.abort()
+            raise BrokenOff("it was closed as soon as it was open")
         self._open[connection] = context
         return connection, True
 
@@ -160,6 +163,8 @@ class Connections:
             await answer.ready()
             if answer.status != 200:
                 raise ConnectionRefusedError(f"the proxy answered {answer.status}")
+            if outer.transport.is_closing():
+                raise BrokenOff("the proxy closed it")
             connection = self._new()
             secured = await asyncio.get_running_loop().start_tls(
                 outer.transport,
@@ -170,7 +175,7 @@ class Connections:
         except BaseException:
             outer.abort()
             raise
-        connection.connection_made(secured)  # type: ignore[arg-type]  # never None
+        connection.connection_made(secured)  # type: ignore[arg-type]  # None: closed meanwhile
         return connection
 
     def _new(self) -> Connection:

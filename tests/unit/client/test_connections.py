@@ -289,6 +289,29 @@ async def test_a_proxy_that_refuses_is_told() -> None:
             await seen.until_open(0)
 
 
+async def test_a_proxy_that_closes_its_tunnel_at_once_holds_nothing_up() -> None:
+    junk = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\njunk"
+    async with asyncio.timeout(5), listening(junk) as seen:
+        endpoint = Endpoint("https://api.invalid", Trust(skip_verify=True), proxy=seen.url)
+        async with connect_to(endpoint, VirtualClock()) as client:
+            with pytest.raises(ConnectionLost, match="the proxy closed it"):
+                await client.get(Claim, DATA)
+            await seen.until_open(0)
+
+
+async def test_a_server_that_wants_no_tls_handshake_is_told() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1 << 16)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with connect_to(Endpoint(url, Trust(skip_verify=True)), VirtualClock()) as client:
+            with pytest.raises(ConnectionLost, match=r"cannot reach .*: it closes the connection"):
+                await client.get(Claim, DATA)
+
+
 async def test_a_server_is_logged_in_to_by_its_url() -> None:
     async with listening(GOOD) as seen:
         endpoint = Endpoint(seen.url.replace("//", "//user:word@"))
