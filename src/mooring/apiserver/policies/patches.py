@@ -96,7 +96,7 @@ def _nulls(value: Any, shape: Shape | None, path: str) -> Iterator[str]:
 
 def _check_size(value: StructValue | Sequence[StructValue]) -> None:
     """An expression may name one value in many places, at little cost: written out it is as large
-    as all of them. It may be as large as a patch that a client sends."""
+    as all of them. It may be about as large as a patch that a client sends."""
     left, values = MOST_BODY_BYTES, 0
     rest: list[tuple[Any, int]] = [(value, 0)]
     while rest:
