@@ -1,6 +1,7 @@
 """Mutating admission policies: what they make of writes, what follows when they cannot, and what
 cannot be a policy."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -496,3 +497,35 @@ async def test_1_35_has_none(pki: Pki, tmp_path: Path) -> None:
         assert not [each for each in listed if each["name"].startswith("mutatingadmission")]
         swagger = (await api.get("/openapi/v2")).doc["definitions"]
         assert "io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicy" not in swagger
+
+
+async def test_a_policy_with_many_parameters_leaves_the_loop_to_others(
+    api: ApiUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, where = threading.current_thread(), list[bool]()
+    mutated = mutations.mutated
+
+    def watched(*args: Any) -> mutations.Mutated:
+        where.append(threading.current_thread() is own)
+        return mutated(*args)
+
+    monkeypatch.setattr(mutations, "mutated", watched)
+    for number in range(10):
+        parameter = a_map(f"p{number}")
+        parameter["metadata"]["labels"] = {"is": "parameter"}
+        await api.post(MAPS, parameter)
+    costly = "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]"
+    loops = f"{costly}.all(a, {costly}.all(b, {costly}.all(c, a + b + c > 0)))"
+    chosen = {"selector": {"matchLabels": {"is": "parameter"}}, "parameterNotFoundAction": "Deny"}
+    await in_force(
+        api,
+        a_policy(
+            patching(f"[JSONPatch{{op: {loops} ? 'test' : '', path: '/kind', value: 'Pod'}}]"),
+            paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+            rule={"resources": ["pods"]},
+        ),
+        a_binding(paramRef=chosen),
+    )
+    answer = await api.post(PODS, a_pod())
+    assert answer.code == 201, answer.doc
+    assert not all(where)

@@ -6,8 +6,9 @@ from typing import Final, cast
 
 import httptools
 
-MOST_HEAD_BYTES: Final = 1 << 16  # of the head of an answer
+MOST_HEAD_BYTES: Final = 1 << 16  # of the head of an answer, or between two parts of its body
 MOST_HELD_BYTES: Final = 1 << 18  # of a stream that nobody reads; more wait in the kernel
+MOST_ANSWER_BYTES: Final = 1 << 30  # of one that is not a stream: a page of the largest objects
 
 _NOBODYS = httptools.HttpResponseParser(None)
 
@@ -80,11 +81,15 @@ class Answer:
     def arrived(self, piece: bytes) -> bool:
         """Whether that is enough for now."""
         self._pieces.append(piece)
+        self._held += len(piece)
         if not self._is_stream:
             return False
-        self._held += len(piece)
         self._wake()
         return self._held > MOST_HELD_BYTES
+
+    @property
+    def is_too_long(self) -> bool:
+        return not self._is_stream and self._held > MOST_ANSWER_BYTES
 
     def ended(self, error: Exception | None = None) -> None:
         self._is_over, self._error = True, error
@@ -100,14 +105,15 @@ Told = Callable[["Connection"], None]
 
 
 class Connection(asyncio.Protocol):
-    def __init__(self, freed: Told, left: Told) -> None:
-        """`freed` is called when an answer is over, `left` when it is closed."""
+    def __init__(self, freed: Told | None, left: Told) -> None:
+        """`freed` is called when an answer is over, `left` when it is closed. Without `freed` it
+        is left to who asked: what follows a proxy's answer is not the proxy's."""
         self._freed = freed
         self._left = left
         self._parser = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
         self._answer: Answer | None = None  # under way
-        self._head_bytes = 0
+        self._head_bytes = 0  # that came since a part of a body did, approximately
         self._is_paused = False
 
     @property
@@ -157,16 +163,18 @@ class Connection(asyncio.Protocol):
         self._left(self)
 
     def data_received(self, data: bytes) -> None:
+        self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._refuse(ValueError(f"what it sent is no answer: {error}"))
             return
-        answer = self._answer
-        if answer is not None and not answer.status:
-            self._head_bytes += len(data)
-            if self._head_bytes > MOST_HEAD_BYTES:
-                self._refuse(ValueError(f"its answer has a head of over {MOST_HEAD_BYTES} bytes"))
+        if self._answer is None:
+            return
+        if self._head_bytes > MOST_HEAD_BYTES:
+            self._refuse(ValueError(f"its answer has a head of over {MOST_HEAD_BYTES} bytes"))
+        elif self._answer.is_too_long:
+            self._refuse(ValueError(f"its answer has over {MOST_ANSWER_BYTES} bytes"))
 
     def _refuse(self, error: ValueError) -> None:
         answer, self._answer = self._answer, None
@@ -191,6 +199,7 @@ class Connection(asyncio.Protocol):
             self._current().begun(status)
 
     def on_body(self, piece: bytes) -> None:
+        self._head_bytes = 0
         is_enough = self._current().arrived(piece)
         if is_enough and not self._is_paused and self._transport is not None:
             self._is_paused = True
@@ -203,6 +212,8 @@ class Connection(asyncio.Protocol):
         self._answer = None
         answer.ended()
         self.go_on()  # who asked may have left without reading
+        if self._freed is None:
+            return
         if self._parser.should_keep_alive():
             self._freed(self)
         else:

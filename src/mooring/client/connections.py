@@ -94,6 +94,9 @@ class Connections:
             connection.abort()
         async with asyncio.timeout(CONNECT_SECONDS):
             connection = await self._connect(context)
+        if not connection.is_free:  # it will not be told of its end, which came before
+            connection.abort()
+            raise BrokenOff("it was closed as soon as it was open")
         self._open[connection] = context
         return connection, True
 
@@ -120,32 +123,37 @@ class Connections:
         try:
             if self._is_tunnelled:
                 return await self._tunnel(context)
-            return await self._dial(self._proxy, context, self._server_name)
+            connection = self._new()
+            await self._dial(connection, self._proxy, context, self._server_name)
+            return connection
         except (BrokenOff, TimeoutError, ssl.SSLCertVerificationError):
             raise
         except OSError as error:
             raise Unreachable(error) from error
 
     async def _dial(
-        self, place: _Place, context: ssl.SSLContext | None, server_name: str
-    ) -> Connection:
+        self,
+        connection: Connection,
+        place: _Place,
+        context: ssl.SSLContext | None,
+        server_name: str,
+    ) -> None:
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
         connected = await start_connection(
             found, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS, socket_factory=kept_alive
         )
-        connection = self._new()
         if not place.is_tls:
             await loop.create_connection(lambda: connection, sock=connected)
         else:
             await loop.create_connection(
                 lambda: connection, sock=connected, ssl=context, server_hostname=server_name
             )
-        return connection
 
     async def _tunnel(self, context: ssl.SSLContext | None) -> Connection:
         """Through the proxy, which sees nothing of it but its ends."""
-        outer = await self._dial(self._proxy, context, self._proxy.host)
+        outer = Connection(None, self._left)
+        await self._dial(outer, self._proxy, context, self._proxy.host)
         to = self._server.netloc
         try:
             answer = outer.ask(
@@ -155,6 +163,8 @@ class Connections:
             await answer.ready()
             if answer.status != 200:
                 raise ConnectionRefusedError(f"the proxy answered {answer.status}")
+            if outer.transport.is_closing():
+                raise BrokenOff("the proxy closed it")
             connection = self._new()
             secured = await asyncio.get_running_loop().start_tls(
                 outer.transport,
@@ -165,7 +175,7 @@ class Connections:
         except BaseException:
             outer.abort()
             raise
-        connection.connection_made(secured)  # type: ignore[arg-type]  # never None
+        connection.connection_made(secured)  # type: ignore[arg-type]  # None: closed meanwhile
         return connection
 
     def _new(self) -> Connection:

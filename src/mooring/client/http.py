@@ -362,9 +362,11 @@ def _check_fence_for(connection: Connection) -> None:
 async def _beginning(answer: Answer) -> bytes:
     """The first bytes of a refusal's body, enough for its Status."""
     body = b""
-    while len(body) < MOST_REFUSAL_BYTES and (piece := await answer.some()):
-        body += piece
-    answer.close()
+    try:
+        while len(body) < MOST_REFUSAL_BYTES and (piece := await answer.some()):
+            body += piece
+    finally:
+        answer.close()
     return body
 
 

@@ -34,4 +34,6 @@ def _reason(error: OSError) -> str:
     """The system's text for the errno: asyncio's text repeats the address."""
     if isinstance(error, ssl.SSLError):
         return (error.reason or "no TLS").replace("_", " ").lower()
-    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+    if error.errno and error.errno > 0:
+        return os.strerror(error.errno)
+    return str(error) or "it closes the connection"  # in the midst of a TLS handshake

@@ -11,12 +11,21 @@ import msgspec
 from mooring import log
 from mooring.client.http import HttpClient
 from mooring.clock import Clock
-from mooring.errors import ApiError, ConnectionLost
+from mooring.errors import (
+    ApiError,
+    ConnectionLost,
+    ServerError,
+    ServerTimeout,
+    TooManyRequests,
+    Unavailable,
+)
 from mooring.model.backoff import Backoff
 from mooring.model.kubernetes_version import NEWEST, KubernetesVersion, nearest_version
 from mooring.reconcile.worker import lasting
 
 _PAUSES = Backoff(first=0.2, cap=5.0)
+_PASSING = (ServerError, ServerTimeout, TooManyRequests, Unavailable)
+"""Also what a load balancer says whose servers are not up yet."""
 _log = log.get("mooring.stack")
 
 
@@ -42,7 +51,7 @@ async def version_compared(
 
 
 async def compare_versions(client: HttpClient, followed: KubernetesVersion) -> None:
-    """Raises: ConnectionLost."""
+    """Raises: ConnectionLost, ApiError."""
     told = await _told(client)
     wanted = None if told is None else better_version(followed, told)
     if told is not None and wanted is not None:
@@ -60,7 +69,7 @@ async def release_of(client: HttpClient, clock: Clock) -> KubernetesVersion:
     while True:
         try:
             told = await _told(client)
-        except ConnectionLost as error:
+        except (ConnectionLost, *_PASSING) as error:
             failures += 1
             pause = _PAUSES.delay(failures)
             _log.warning("the server is not there yet", because=error, again_in=pause)
@@ -70,9 +79,11 @@ async def release_of(client: HttpClient, clock: Clock) -> KubernetesVersion:
 
 
 async def _told(client: HttpClient) -> ServerVersion | None:
-    """None if it does not say. Raises: ConnectionLost."""
+    """None if it does not say. Raises: ConnectionLost, ApiError while it cannot say."""
     try:
         return msgspec.json.decode(await client.read("/version", {}), type=ServerVersion)
+    except _PASSING:
+        raise
     except (ApiError, msgspec.DecodeError) as error:
         _log.info("the server does not tell its version", because=error)
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.client import connection, connections
+from mooring.client import connection, connections, http
 from mooring.client.connect import connect_to
 from mooring.client.endpoint import Endpoint
 from mooring.client.http import HttpClient
@@ -144,6 +144,10 @@ NONSENSE = {
         "no answer",
     ),
     "a head without end": (b"HTTP/1.1 200 OK\r\n" + b"X-Y: zzz\r\n" * 9_000, "a head of over"),
+    "a trailer without end": (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Y: " + b"z" * 400_000,
+        "a head of over",
+    ),
 }
 
 
@@ -152,6 +156,27 @@ async def test_a_lost_connection_is_one_with(answer: bytes, words: str) -> None:
     async with listening(answer) as seen, client_of(seen) as client:
         with pytest.raises(ConnectionLost, match=words):
             await client.get(Claim, DATA)
+        await seen.until_open(0)
+
+
+async def test_an_answer_without_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "MOST_ANSWER_BYTES", 1000)
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + b"x" * 1001
+    async with listening(answer) as seen, client_of(seen) as client:
+        with pytest.raises(ConnectionLost, match="over 1000 bytes"):
+            await client.get(Claim, DATA)
+        await seen.until_open(0)
+
+
+async def test_a_refused_watch_whose_refusal_has_no_end_leaves_no_connection_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "ANSWER_SECONDS", 0.01)
+    half = b"HTTP/1.1 403 No\r\nContent-Length: 5\r\n\r\n{"
+    async with listening(half) as seen, client_of(seen) as client:
+        with pytest.raises(ConnectionLost, match="did not answer in time"):
+            async with client.watch(Claim, "5"):
+                pass
         await seen.until_open(0)
 
 
@@ -208,7 +233,17 @@ async def test_the_connection_of_a_stream_that_was_left_at_its_end_is_of_use(
     assert [len(heads) for heads in seen.heads] == [2]
 
 
-async def test_a_proxy_leads_to_a_server_with_tls_and_sees_none_of_it(tmp_path: Path) -> None:
+ESTABLISHED = {
+    "without a length": b"HTTP/1.1 200 Connection established\r\n\r\n",
+    "of no length, which is to be ignored": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+    "of HTTP/1.0, of no length": b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("established", ESTABLISHED.values(), ids=ESTABLISHED)
+async def test_a_proxy_leads_to_a_server_with_tls_and_sees_none_of_it(
+    tmp_path: Path, established: bytes
+) -> None:
     asked: list[bytes] = []
     async with a_tls_server(tmp_path, "127.0.0.1") as (script, authority):
         port = int(script.url.rpartition(":")[2])
@@ -216,7 +251,7 @@ async def test_a_proxy_leads_to_a_server_with_tls_and_sees_none_of_it(tmp_path: 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             asked.append(await reader.readuntil(b"\r\n\r\n"))
             to, out = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            writer.write(established)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(_pass_on(reader, out))
                 tasks.create_task(_pass_on(to, writer))
@@ -252,6 +287,29 @@ async def test_a_proxy_that_refuses_is_told() -> None:
             with pytest.raises(ConnectionLost, match=r"cannot reach .*: the proxy answered 407"):
                 await client.get(Claim, DATA)
             await seen.until_open(0)
+
+
+async def test_a_proxy_that_closes_its_tunnel_at_once_holds_nothing_up() -> None:
+    junk = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\njunk"
+    async with asyncio.timeout(5), listening(junk) as seen:
+        endpoint = Endpoint("https://api.invalid", Trust(skip_verify=True), proxy=seen.url)
+        async with connect_to(endpoint, VirtualClock()) as client:
+            with pytest.raises(ConnectionLost, match="the proxy closed it"):
+                await client.get(Claim, DATA)
+            await seen.until_open(0)
+
+
+async def test_a_server_that_wants_no_tls_handshake_is_told() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1 << 16)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with connect_to(Endpoint(url, Trust(skip_verify=True)), VirtualClock()) as client:
+            with pytest.raises(ConnectionLost, match=r"cannot reach .*: it closes the connection"):
+                await client.get(Claim, DATA)
 
 
 async def test_a_server_is_logged_in_to_by_its_url() -> None:

@@ -1,7 +1,7 @@
 """A standalone role that follows another release than its server says so, once."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
@@ -82,9 +82,20 @@ async def test_the_release_that_is_followed_unless_told(
         assert await release_of(client, VirtualClock()) == followed
 
 
-async def test_the_release_of_a_server_that_is_not_there_yet_is_waited_for(script: Script) -> None:
+NOT_YET: dict[str, Callable[[Script], None]] = {
+    "no connection": Script.close_watch,
+    "a load balancer without servers": lambda script: script.answer_text("none is up", 503),
+    "a bad gateway": lambda script: script.answer_text("bad gateway", 502),
+    "a busy server": lambda script: script.refuse(429, "TooManyRequests"),
+}
+
+
+@pytest.mark.parametrize("not_yet", NOT_YET.values(), ids=NOT_YET)
+async def test_the_release_of_a_server_that_is_not_there_yet_is_waited_for(
+    script: Script, not_yet: Callable[[Script], None]
+) -> None:
     clock = Waits()
-    script.close_watch()
+    not_yet(script)
     script.answer({"major": "1", "minor": "35", "gitVersion": "v1.35.2"})
     async with talking_to(script) as client:
         assert await release_of(client, clock) == V1_35

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, ParamSpec, TypeVar
 
-from mooring.apiserver.cel.patience import TakesLong, at_once
+from mooring.apiserver.cel.patience import Allowance, TakesLong, at_once
 from mooring.apiserver.limits.fair_line import FairLine, LineFull, LineLimits
 from mooring.apiserver.limits.turns import round_trip
 from mooring.errors import TooManyRequests
@@ -32,13 +32,16 @@ class Judging:
     def __init__(self, waiting: LineLimits = WAITING) -> None:
         self._line = FairLine(waiting)
 
-    async def judge(self, origin: str, judgement: Callable[[], R]) -> R:
+    async def judge(
+        self, origin: str, judgement: Callable[[], R], allowance: Allowance | None = None
+    ) -> R:
         """Returns and raises whatever `judgement` does, which is called twice if it takes long.
+        `allowance` is shared by those that come one after the other, without a turn between them.
 
         It reads nothing that the loop changes, but through `on_loop`. Raises: TooManyRequests.
         """
         try:
-            with at_once():
+            with at_once(allowance):
                 return judgement()
         except TakesLong:
             await round_trip()  # before anything begins that a write decided at once would undo

@@ -21,20 +21,20 @@ class TakesLong(Exception):
     """What was to be evaluated at once is too much for that; nothing came of it."""
 
 
-class _AtOnce:
-    """What all expressions of one block may cost together."""
+class Allowance:
+    """What all expressions of one block may cost together, or those of several."""
 
     def __init__(self) -> None:
         self.left = MOST_AT_ONCE
 
 
-_at_once: ContextVar[_AtOnce | None] = ContextVar("at_once", default=None)
+_at_once: ContextVar[Allowance | None] = ContextVar("at_once", default=None)
 
 
 @contextmanager
-def at_once() -> Iterator[None]:
+def at_once(allowance: Allowance | None = None) -> Iterator[None]:
     """What is evaluated inside the block raises TakesLong when it costs too much."""
-    token = _at_once.set(_AtOnce())
+    token = _at_once.set(allowance or Allowance())
     try:
         yield
     finally:

@@ -60,18 +60,22 @@ class FairLine:
         if turn.done() and not turn.cancelled():
             self._hand_on()  # its turn had just come
             return
-        line = self._waiting[origin]
-        line.remove(turn)
-        if not line:
-            del self._waiting[origin]
+        line = self._waiting.get(origin, deque())
+        if turn in line:  # else it was passed over
+            line.remove(turn)
+            if not line:
+                del self._waiting[origin]
 
     def _hand_on(self) -> None:
-        if not self._waiting:
-            self._is_taken = False
-            return
-        origin = next(iter(self._waiting))
-        line = self._waiting.pop(origin)
-        turn = line.popleft()
-        if line:
-            self._waiting[origin] = line  # behind all other origins
-        turn.set_result(None)
+        while self._waiting:
+            origin = next(iter(self._waiting))
+            line = self._waiting.pop(origin)
+            while line:
+                turn = line.popleft()
+                if turn.done():  # cancelled, and has had no time to leave
+                    continue
+                if line:
+                    self._waiting[origin] = line  # behind all other origins
+                turn.set_result(None)
+                return
+        self._is_taken = False

@@ -14,6 +14,7 @@ from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
 from mooring.apiserver.admission.judging import Judging
 from mooring.apiserver.cel.errors import CelError
 from mooring.apiserver.cel.expression import Budget
+from mooring.apiserver.cel.patience import Allowance
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.policy_expressions import (
     APPLY_CONFIGURATION,
@@ -21,6 +22,7 @@ from mooring.apiserver.kinds.policy_expressions import (
     compile_mutations,
 )
 from mooring.apiserver.kinds.registry import Kinds
+from mooring.apiserver.limits.turns import round_trip
 from mooring.apiserver.patching.kind_shape import shape_of_kind
 from mooring.apiserver.patching.shape import Shape
 from mooring.apiserver.policies.in_force import Bound, PoliciesInForce
@@ -40,6 +42,7 @@ from mooring.apiserver.store.contract import Store
 from mooring.errors import ApiError, InternalError
 from mooring.model.document import Doc
 
+TOGETHER = 16  # invocations, before others have their turn
 POLICIES, BINDINGS = "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"
 
 Refill = Callable[[Doc], Sequence[str]]
@@ -100,7 +103,7 @@ class Mutations:
         """Change `attributes.new`, in place; has anything changed? `again`: only by those that ask
         for it. Raises: ApiError when one fails closed.
 
-        Waits only if that takes long, or a version is to be converted.
+        Waits only if that takes long, there are many, or a version is to be converted.
         """
         invocations = [
             each for each in self._invocations(attributes) if each.is_reinvoked or not again
@@ -109,17 +112,20 @@ class Mutations:
             return False
         failures: list[tuple[Invocation, Failure]] = []
         changed = False
-        bound, left = None, MOST_COST
-        for invocation in invocations:
+        bound, left, allowance = None, MOST_COST, Allowance()
+        for number, invocation in enumerate(invocations, 1):
             if isinstance(invocation.parameters, Failure):
                 failures.append((invocation, invocation.parameters))
                 continue
             if invocation.bound is not bound:
                 bound, left = invocation.bound, MOST_COST
-            outcome = await self._carry_out(invocation, attributes, refill, left)
+            outcome = await self._carry_out(invocation, attributes, refill, left, allowance)
             left = outcome.left
             failures += ((invocation, failure) for failure in outcome.failures)
             changed = _replace(attributes.new, outcome.doc) or changed
+            if number % TOGETHER == 0:
+                await round_trip()
+                allowance = Allowance()
         if told := [pair for pair in failures if pair[0].policy.fails_closed]:
             raise _denied(attributes, told)
         return changed
@@ -132,7 +138,12 @@ class Mutations:
                 yield Invocation(bound, kind, parameters)
 
     async def _carry_out(
-        self, invocation: Invocation, attributes: AdmissionAttributes, refill: Refill, left: int
+        self,
+        invocation: Invocation,
+        attributes: AdmissionAttributes,
+        refill: Refill,
+        left: int,
+        allowance: Allowance,
     ) -> Mutated:
         kind, written = invocation.kind, attributes.kind
         shown, complete = attributes, refill
@@ -149,6 +160,7 @@ class Mutations:
         outcome = await self._judging.judge(
             attributes.origin,
             partial(mutated, invocation.policy, values, shape, complete, left),
+            allowance,
         )
         if kind is written:
             return outcome

@@ -1,14 +1,21 @@
 """What the expressions of a mutating policy make, applied to a document. Pure."""
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mooring.apiserver.cel.structs import StructValue, misplaced
 from mooring.apiserver.cel.times import duration_text, timestamp_text
 from mooring.apiserver.cel.values import Duration, Timestamp, UInt, kind_of
+from mooring.apiserver.limits.budgets import MOST_BODY_BYTES, MOST_PATCH_VALUES
 from mooring.apiserver.patching.conformity import complaints
-from mooring.apiserver.patching.json_patch import MOST_OPERATIONS, TestFailed, Unfit, patched
+from mooring.apiserver.patching.json_patch import (
+    DEEPEST,
+    MOST_OPERATIONS,
+    TestFailed,
+    Unfit,
+    patched,
+)
 from mooring.apiserver.patching.overlay import overlaid, settled
 from mooring.apiserver.patching.shape import OwnedAs, Shape, as_seen
 from mooring.apiserver.schema.contract import Scalar
@@ -16,6 +23,7 @@ from mooring.errors import TooLarge
 from mooring.model.document import Doc
 
 _NUMBERS = frozenset({Scalar.INT32, Scalar.INT64, Scalar.DOUBLE})
+_MOST_VALUES = 2 * MOST_PATCH_VALUES  # names in maps count here, too
 _EXACT = 2**53  # numbers beyond are text in JSON, as protobuf has it
 
 
@@ -28,6 +36,7 @@ def with_configuration(doc: Doc, value: StructValue, shape: Shape) -> Doc:
 
     Shares nothing with either. Raises: CannotPatch.
     """
+    _check_size(value)
     _check_places(value)
     patch = to_json(value)
     for field in ("apiVersion", "kind"):
@@ -43,6 +52,7 @@ def with_operations(doc: Doc, values: Sequence[StructValue]) -> Doc:
 
     Raises: CannotPatch.
     """
+    _check_size(values)
     try:
         return patched(doc, [_operation(value) for value in values[: MOST_OPERATIONS + 1]])
     except TestFailed:
@@ -82,6 +92,31 @@ def _nulls(value: Any, shape: Shape | None, path: str) -> Iterator[str]:
                 yield from _nulls(inner, item, f"{path}[{index}]")
         case _:
             pass
+
+
+def _check_size(value: StructValue | Sequence[StructValue]) -> None:
+    """An expression may name one value in many places, at little cost: written out it is as large
+    as all of them. It may be about as large as a patch that a client sends."""
+    left, values = MOST_BODY_BYTES, 0
+    rest: list[tuple[Any, int]] = [(value, 0)]
+    while rest:
+        one, depth = rest.pop()
+        inner: Iterable[Any] = ()
+        match one:
+            case StructValue():
+                inner = one.fields.values()
+            case dict():
+                inner = (*one.keys(), *one.values())
+            case list() | tuple():
+                inner = one
+            case str() | bytes():
+                left -= len(one)
+            case _:
+                pass
+        rest.extend((each, depth + 1) for each in inner)
+        values += 1
+        if left < 0 or depth > DEEPEST or values + len(rest) > _MOST_VALUES:
+            raise CannotPatch("what the expression makes is too large, or too deep, for a patch")
 
 
 def _check_places(value: StructValue) -> None:

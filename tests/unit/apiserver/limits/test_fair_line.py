@@ -88,6 +88,22 @@ async def test_who_waits_too_long_leaves_the_line() -> None:
     await visitors.go(1)
 
 
+async def test_who_is_cancelled_just_as_the_place_gets_free_keeps_nobody_waiting() -> None:
+    visitors = Visitors()
+    first, second, _, _ = await visitors.come("a1", "b1", "b2", "c1")
+    visitors._leave.put_nowait(None)  # a1 goes on in the next turn of the loop,
+    second.cancel()  # in which b1 has not heard of its end yet
+    await settle(5)
+    assert first.done()
+    assert first.exception() is None
+    assert second.cancelled()
+    await visitors.go(2)
+    assert visitors.came == ["a1", "b2", "c1"]
+    await visitors.come("d1")
+    assert visitors.came[-1] == "d1"
+    await visitors.go(1)
+
+
 @pytest.mark.parametrize("is_its_turn", [False, True], ids=["while it waits", "as its turn comes"])
 async def test_who_is_cancelled_keeps_nobody_waiting(*, is_its_turn: bool) -> None:
     visitors = Visitors()

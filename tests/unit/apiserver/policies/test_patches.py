@@ -145,3 +145,25 @@ def test_operations_that_do_not_fit(step: StructValue, told: str) -> None:
     with pytest.raises(CannotPatch) as raised:
         with_operations(POD, [step])
     assert str(raised.value) == f"JSON Patch: {told}"
+
+
+def nested(value: Any, times: int, width: int = 10) -> Any:
+    """`width` to the power of `times` places with the same value, in as many lists as it takes."""
+    for _ in range(times):
+        value = [value] * width
+    return value
+
+
+TOO_LARGE: dict[str, Any] = {
+    "one text in ten thousand million places": nested("a", 10),
+    "a long text in a thousand places": nested("a" * 10_000, 3),
+    "a list in a list in a list, and so on": nested("a", 300, width=1),
+}
+
+
+@pytest.mark.parametrize("value", TOO_LARGE.values(), ids=TOO_LARGE)
+def test_what_is_large_by_repetition_is_not_written_out(value: Any) -> None:
+    with pytest.raises(CannotPatch, match="too large, or too deep"):
+        with_configuration(POD, a_spec(x=value), SHAPE)
+    with pytest.raises(CannotPatch, match="too large, or too deep"):
+        with_operations(POD, [an_operation(op="add", path="/spec/x", value=value)])
