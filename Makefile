@@ -11,7 +11,7 @@ TESTS ?= tests
 PYTEST = $(BIN)/python -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm test-vm-ceph check format lint types layers bench conformance proto plugins-doc docs docs-generated docs-serve release chart-rights browser-tools ceph-tools disk-tools gluster-tools registry-tools runtime-tools vm-tools clean
+.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm test-vm-ceph test-vm-localpv check format lint types layers bench conformance proto plugins-doc docs docs-generated docs-serve release chart-rights browser-tools ceph-tools disk-tools gluster-tools registry-tools runtime-tools vm-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -133,6 +133,9 @@ test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI, LVM on Deb
 
 test-vm-ceph: $(DEV_STAMP) runtime-tools vm-tools ceph-tools ## the same for rbd and cephfs, with a Ceph of one machine, whose packages are 60 MB
 	$(BIN)/python -m tests.vm.run tests/vm/inside/test_ceph.py
+
+test-vm-localpv: $(DEV_STAMP) runtime-tools vm-tools ## the same for OpenEBS' LVM-LocalPV from its own manifests, built with Go; not seen green yet
+	$(BIN)/python -m tests.vm.run tests/vm/inside/test_lvm_localpv.py
 
 check: $(DEV_STAMP) format lint types layers test-unit ## format, ruff, mypy strict, import layers, unit tests
 

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
@@ -105,6 +106,21 @@ def _wait(kubectl: Kubectl, *words: str) -> None:
     pytest.fail(f"not in time: kubectl {' '.join(words)}\n{pods}")
 
 
+@contextmanager
+def _explained(kubectl: Kubectl) -> Iterator[None]:
+    """What the cluster says of it, when it fails."""
+    try:
+        yield
+    except BaseException:
+        everywhere = kubectl.in_namespace("")
+        print(everywhere.run("get", "events", "-A").out)  # noqa: T201
+        print(everywhere.run("get", "pods,pvc,lvmvolumes,lvmnodes", "-A", "-o", "wide").out)  # noqa: T201
+        for container in ("csi-provisioner", "openebs-lvm-plugin"):
+            named = ("-l", "app=openebs-lvm-controller", "-c", container, "--tail=30")
+            print(everywhere.run("logs", "-n", "kube-system", *named).out)  # noqa: T201
+        raise
+
+
 def _allow(system: Kubectl) -> None:
     """Its account gets what Mooring's sidecars read beyond those that its roles are made for."""
     rights = subprocess.run(  # noqa: S603  our own program
@@ -134,7 +150,8 @@ def test_its_published_manifests_serve_the_life_of_a_logical_volume(
     eventually(lambda: kubectl.field(told, "csistoragecapacities", "-A") != "", "there is room")
     user = a_script("writer", volumes=[of_claim("data", "data")], container=mounting(data="/data"))
     started = monotonic()
-    pods.ready(a_claim("data", "64Mi", storageClassName=name), user)
+    with _explained(kubectl):
+        pods.ready(a_claim("data", "64Mi", storageClassName=name), user)
     print(f"a pod on a new logical volume: {monotonic() - started:.1f} s")  # noqa: T201
     volume = kubectl.field(".spec.volumeName", "pvc", "data")
     assert lvs("lv_size", group=GROUP) == [[volume, str(64 * MIB)]]
