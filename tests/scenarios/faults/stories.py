@@ -113,21 +113,21 @@ class Story(NamedTuple):
 
 BOUND = ["Bound ref=data+ BBC"]
 STORIES: dict[str, Story] = {
-    "binding": Story(bind, (4, 6), BOUND, ["Bound disk 5Gi", "Pending"]),
-    "binding a reserved volume": Story(reserve, (4, 6), ["Bound ref=data+"], ["Bound disk 5Gi"]),
-    "binding a volume asked for": Story(ask_by_name, (3, 5), BOUND, ["Bound disk 5Gi"]),
-    "making a volume": Story(provision, (8, 9), BOUND, ["Bound pvc 1Gi"]),
-    "making one of the default class": Story(default_class, (10, 11), BOUND, ["Bound pvc 1Gi"]),
-    "deleting a volume made here": Story(delete, (17, 18), [], []),
-    "deleting a volume made by hand": Story(delete_made_by_hand, (9, 11), [], []),
-    "keeping a volume": Story(retain, (5, 7), ["Released ref=data+ BBC"], []),
-    "recycling a volume": Story(recycle, (9, 12), ["Available"], [], wipes=True),
+    "binding": Story(bind, (3, 5), BOUND, ["Bound disk 5Gi", "Pending"]),
+    "binding a reserved volume": Story(reserve, (3, 5), ["Bound ref=data+"], ["Bound disk 5Gi"]),
+    "binding a volume asked for": Story(ask_by_name, (2, 4), BOUND, ["Bound disk 5Gi"]),
+    "making a volume": Story(provision, (7, 8), BOUND, ["Bound pvc 1Gi"]),
+    "making one of the default class": Story(default_class, (9, 10), BOUND, ["Bound pvc 1Gi"]),
+    "deleting a volume made here": Story(delete, (16, 17), [], []),
+    "deleting a volume made by hand": Story(delete_made_by_hand, (8, 10), [], []),
+    "keeping a volume": Story(retain, (4, 6), ["Released ref=data+ BBC"], []),
+    "recycling a volume": Story(recycle, (8, 11), ["Available"], [], wipes=True),
     "recycling a reserved volume": Story(
-        recycle_reserved, (9, 12), ["Available ref=data"], [], wipes=True
+        recycle_reserved, (8, 11), ["Available ref=data"], [], wipes=True
     ),
-    "expanding a volume": Story(expand, (7, 9), BOUND, ["Bound disk 10Gi"], ask_for_more),
+    "expanding a volume": Story(expand, (6, 8), BOUND, ["Bound disk 10Gi"], ask_for_more),
     "letting go of a second volume": Story(
-        superfluous, (4, 7), [*BOUND, "Available"], ["Bound disk 5Gi"]
+        superfluous, (3, 6), [*BOUND, "Available"], ["Bound disk 5Gi"]
     ),
 }
 

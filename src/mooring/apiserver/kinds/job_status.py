@@ -60,8 +60,9 @@ def validate_job_status(new: Doc, old: Doc) -> Iterable[FieldError]:
     yield from _validate_times(new, old)
     if is_finished(new):
         yield from _validate_finished(status)
-    if (status.get("ready") or 0) > status.get("active", 0):
-        yield invalid("status.ready", status["ready"], "cannot set more ready pods than active")
+    ready = status.get("ready")
+    if ready is not None and ready > (status.get("active") or 0):
+        yield invalid("status.ready", ready, "cannot set more ready pods than active")
     yield from _validate_progress(new, old)
 
 

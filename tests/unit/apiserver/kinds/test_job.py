@@ -140,6 +140,10 @@ STATUS: dict[str, tuple[Doc, str]] = {
         {"ready": 1},
         "status.ready: Invalid value: 1: cannot set more ready pods than active",
     ),
+    "less than none, and nothing said of those that are ready": (
+        {"active": -1},
+        "status.active: Invalid value: -1: must be greater than or equal to 0",
+    ),
 }
 
 
