@@ -18,6 +18,7 @@ from tests.clients.pods import WITHIN, Pods, a_script, mounting, of_claim
 from tests.fakes.real_server import RealServer, command
 from tests.vm.inside.lvm_group import lvs
 from tests.vm.inside.programs import eventually, sh
+from tests.vm.inside.udev import udev
 from tests.vm.lvm_localpv import MISSING, NAMES, PLACE
 from tests.vm.machine import SHARED
 from tests.vm.words import BRING_LVM_LOCALPV
@@ -35,6 +36,13 @@ MIB = 1 << 20
 GROWN = "--for=jsonpath={.status.capacity.storage}=96Mi"
 USABLE = "--for=jsonpath={.status.readyToUse}=true"
 KNOWN = f"--for=jsonpath={{.spec.drivers[?(@.name=='{DRIVER}')].name}}={DRIVER}"
+
+
+PROGRAMS = (
+    ("openebs-lvm-controller", "csi-provisioner"),
+    ("openebs-lvm-controller", "openebs-lvm-plugin"),
+    ("openebs-lvm-node", "openebs-lvm-plugin"),
+)
 
 
 class AsKubelet(RealServer):
@@ -68,7 +76,7 @@ def server(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     device = sh(f"losetup --find --show {DISK}")
     sh(f"pvcreate -q {device} && vgcreate -q {GROUP} {device}")
     running = AsKubelet(tmp_path_factory.mktemp("localpv") / "data")
-    with nothing_left_after(KUBELET):
+    with udev(), nothing_left_after(KUBELET):  # its lvcreate waits for udev, as on any machine
         try:
             running.start()
             started = monotonic()
@@ -115,8 +123,8 @@ def _explained(kubectl: Kubectl) -> Iterator[None]:
         everywhere = kubectl.in_namespace("")
         print(everywhere.run("get", "events", "-A").out)  # noqa: T201
         print(everywhere.run("get", "pods,pvc,lvmvolumes,lvmnodes", "-A", "-o", "wide").out)  # noqa: T201
-        for container in ("csi-provisioner", "openebs-lvm-plugin"):
-            named = ("-l", "app=openebs-lvm-controller", "-c", container, "--tail=30")
+        for pod, container in PROGRAMS:
+            named = ("-l", f"app={pod}", "-c", container, "--tail=30")
             print(everywhere.run("logs", "-n", "kube-system", *named).out)  # noqa: T201
         raise
 
