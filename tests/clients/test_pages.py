@@ -212,7 +212,7 @@ def _with_webhook(example: str, typed: str, place: Path) -> str:
     """A script in which the webhook of an example runs, on a port of its own."""
     port = str(_free_port())
     shutil.copytree(ROOT / "examples" / example, place / "examples" / example)
-    for path in (place / "examples" / example).glob("*.yaml"):
+    for path in (place / "examples" / example).glob("*.yaml*"):
         path.write_text(path.read_text().replace(PORT, port))
     listens = "until [ -s webhook.log ]; do sleep 0.05; done"  # nobody types so fast
     typed = typed.replace(PORT, port).replace(" &\n", f" > webhook.log 2>&1 &\n{listens}\n")
