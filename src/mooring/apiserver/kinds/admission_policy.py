@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column
 from mooring.apiserver.kinds.custom_rules import drop_status
 from mooring.apiserver.kinds.match_conditions import validate_conditions, validate_expression
 from mooring.apiserver.kinds.policy_expressions import (
@@ -16,9 +16,12 @@ from mooring.apiserver.kinds.policy_expressions import (
     compile_value,
 )
 from mooring.apiserver.kinds.policy_parts import (
-    default_match,
+    BINDING_COLUMNS,
+    binding_row,
+    default_binding,
+    default_policy,
     param_kind_cell,
-    param_ref_cell,
+    policy_kind,
     validate_constraints,
     validate_match,
     validate_param_kind,
@@ -26,7 +29,7 @@ from mooring.apiserver.kinds.policy_parts import (
     validate_variables,
 )
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
-from mooring.apiserver.kinds.webhook_configuration import GROUP, POLICIES
+from mooring.apiserver.kinds.webhook_configuration import POLICIES
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, duplicate, invalid, not_supported, required
 from mooring.model.names import qualified_name
@@ -35,19 +38,6 @@ REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
 ACTIONS = ("Audit", "Deny", "Warn")
 MOST_ANNOTATIONS = 20
 MOST_VALUE_EXPRESSION = 5 * 1024  # bytes
-
-
-def _defaults(doc: Doc) -> None:
-    spec = doc.setdefault("spec", {})
-    spec.setdefault("failurePolicy", "Fail")
-    if "matchConstraints" in spec:
-        default_match(spec["matchConstraints"])
-
-
-def _binding_defaults(doc: Doc) -> None:
-    spec = doc.setdefault("spec", {})
-    if "matchResources" in spec:
-        default_match(spec["matchResources"])
 
 
 def _validate(doc: Doc) -> Iterable[FieldError]:
@@ -146,41 +136,25 @@ def _row(doc: Doc, now: str) -> list[Any]:
     return [name_of(doc), validations, param_kind_cell(spec), age_of(doc, now)]
 
 
-def _binding_row(doc: Doc, now: str) -> list[Any]:
-    spec = doc["spec"]
-    return [name_of(doc), spec["policyName"], param_ref_cell(spec), age_of(doc, now)]
-
-
-_kind = partial(
-    Kind,
-    group=GROUP,
-    version="v1",
-    namespaced=False,
-    categories=("api-extensions",),
-    generation=True,
-    update_needs_version=True,
-    deleted_as_status=True,
-)
-
-ADMISSION_POLICY = _kind(
+ADMISSION_POLICY = policy_kind(
     kind="ValidatingAdmissionPolicy",
     plural="validatingadmissionpolicies",
     message="admissionregistration.v1.ValidatingAdmissionPolicy",
     status=True,
     columns=(NAME, Column("Validations", "integer"), Column("ParamKind"), AGE),
     row=_row,
-    defaults=_defaults,
+    defaults=default_policy,
     validate=_validate,
     prepare_create=drop_status,
     prepare_update=keep_status,
     prepare_status=keep_all_but_status,
 )
-POLICY_BINDING = _kind(
+POLICY_BINDING = policy_kind(
     kind="ValidatingAdmissionPolicyBinding",
     plural="validatingadmissionpolicybindings",
     message="admissionregistration.v1.ValidatingAdmissionPolicyBinding",
-    columns=(NAME, Column("PolicyName"), Column("ParamRef"), AGE),
-    row=_binding_row,
-    defaults=_binding_defaults,
+    columns=BINDING_COLUMNS,
+    row=binding_row,
+    defaults=default_binding,
     validate=_validate_binding,
 )

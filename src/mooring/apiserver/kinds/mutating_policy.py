@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column
 from mooring.apiserver.kinds.match_conditions import (
     Compile,
     validate_conditions,
@@ -21,34 +21,24 @@ from mooring.apiserver.kinds.policy_expressions import (
     compile_value,
 )
 from mooring.apiserver.kinds.policy_parts import (
-    default_match,
+    BINDING_COLUMNS,
+    binding_row,
+    default_binding,
+    default_policy,
     param_kind_cell,
-    param_ref_cell,
+    policy_kind,
     validate_constraints,
     validate_match,
     validate_param_kind,
     validate_param_ref,
     validate_variables,
 )
-from mooring.apiserver.kinds.webhook_configuration import GROUP, POLICIES, REINVOCATIONS
+from mooring.apiserver.kinds.webhook_configuration import POLICIES, REINVOCATIONS
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, not_supported, required
 from mooring.model.names import dns_subdomain
 
 OPERATIONS = ("*", "CONNECT", "CREATE", "UPDATE")  # nothing is left to change of what is deleted
-
-
-def _defaults(doc: Doc) -> None:
-    spec = doc.setdefault("spec", {})
-    spec.setdefault("failurePolicy", "Fail")
-    if "matchConstraints" in spec:
-        default_match(spec["matchConstraints"])
-
-
-def _binding_defaults(doc: Doc) -> None:
-    spec = doc.setdefault("spec", {})
-    if "matchResources" in spec:
-        default_match(spec["matchResources"])
 
 
 def _validate(doc: Doc) -> Iterable[FieldError]:
@@ -133,37 +123,21 @@ def _row(doc: Doc, now: str) -> list[Any]:
     return [name_of(doc), mutations, param_kind_cell(spec), age_of(doc, now)]
 
 
-def _binding_row(doc: Doc, now: str) -> list[Any]:
-    spec = doc["spec"]
-    return [name_of(doc), spec["policyName"], param_ref_cell(spec), age_of(doc, now)]
-
-
-_kind = partial(
-    Kind,
-    group=GROUP,
-    version="v1",
-    namespaced=False,
-    categories=("api-extensions",),
-    generation=True,
-    update_needs_version=True,
-    deleted_as_status=True,
-)
-
-MUTATING_POLICY = _kind(
+MUTATING_POLICY = policy_kind(
     kind="MutatingAdmissionPolicy",
     plural="mutatingadmissionpolicies",
     message="admissionregistration.v1.MutatingAdmissionPolicy",
     columns=(NAME, Column("Mutations", "integer"), Column("ParamKind"), AGE),
     row=_row,
-    defaults=_defaults,
+    defaults=default_policy,
     validate=_validate,
 )
-MUTATING_POLICY_BINDING = _kind(
+MUTATING_POLICY_BINDING = policy_kind(
     kind="MutatingAdmissionPolicyBinding",
     plural="mutatingadmissionpolicybindings",
     message="admissionregistration.v1.MutatingAdmissionPolicyBinding",
-    columns=(NAME, Column("PolicyName"), Column("ParamRef"), AGE),
-    row=_binding_row,
-    defaults=_binding_defaults,
+    columns=BINDING_COLUMNS,
+    row=binding_row,
+    defaults=default_binding,
     validate=_validate_binding,
 )

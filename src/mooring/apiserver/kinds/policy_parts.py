@@ -3,10 +3,14 @@ parameters, variables."""
 
 import re
 from collections.abc import Iterable
+from functools import partial
+from typing import Any
 
+from mooring.apiserver.kinds.cells import age_of, name_of
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Kind
 from mooring.apiserver.kinds.label_selector import validate_label_selector
 from mooring.apiserver.kinds.match_conditions import Compile, validate_expression
-from mooring.apiserver.kinds.webhook_configuration import MATCHES
+from mooring.apiserver.kinds.webhook_configuration import GROUP, MATCHES
 from mooring.apiserver.kinds.webhook_rules import default_rules, validate_rules
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, duplicate, invalid, not_supported, required
@@ -15,6 +19,33 @@ NOT_FOUND_ACTIONS = ("Allow", "Deny")
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RULES = ("resourceRules", "excludeResourceRules")
 _UNSET = "<unset>"
+
+BINDING_COLUMNS = (NAME, Column("PolicyName"), Column("ParamRef"), AGE)
+
+policy_kind = partial(
+    Kind,
+    group=GROUP,
+    version="v1",
+    namespaced=False,
+    categories=("api-extensions",),
+    generation=True,
+    update_needs_version=True,
+    deleted_as_status=True,
+)
+"""Begins the kind of a policy or of a binding."""
+
+
+def default_policy(doc: Doc) -> None:
+    spec = doc.setdefault("spec", {})
+    spec.setdefault("failurePolicy", "Fail")
+    if "matchConstraints" in spec:
+        default_match(spec["matchConstraints"])
+
+
+def default_binding(doc: Doc) -> None:
+    spec = doc.setdefault("spec", {})
+    if "matchResources" in spec:
+        default_match(spec["matchResources"])
 
 
 def default_match(match: Doc) -> None:
@@ -89,7 +120,12 @@ def param_kind_cell(spec: Doc) -> str:
     return f"{kind['apiVersion']}/{kind['kind']}" if kind else _UNSET
 
 
-def param_ref_cell(spec: Doc) -> str:
+def binding_row(doc: Doc, now: str) -> list[Any]:
+    spec = doc["spec"]
+    return [name_of(doc), spec["policyName"], _param_ref_cell(spec), age_of(doc, now)]
+
+
+def _param_ref_cell(spec: Doc) -> str:
     reference = spec.get("paramRef")
     if not reference:
         return _UNSET
