@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import msgspec
 
 from mooring.clock import Clock
+from mooring.model.tree_usage import NOTHING, TreeUsage
 from mooring.oci.contract import (
     ContainerSpec,
     ExecOptions,
@@ -79,6 +80,7 @@ class FakeContainers:
         self.specs: dict[str, ContainerSpec] = {}
         self.sessions: list[FakeSession] = []
         self.stubborn: set[str] = set()  # names of containers that only SIGKILL ends
+        self.layers: dict[str, TreeUsage] = {}  # what containers have written, by their names
         self._found: dict[str, Found] = {}
         self._handlers: list[Callable[[Found], None]] = []
         self._refusals: dict[tuple[str, str], list[Exception]] = {}
@@ -205,6 +207,12 @@ class FakeContainers:
     async def reopen_log(self, id: str) -> None:
         await self._begin("reopen_log", self._name(id))
         self._running(id)
+
+    async def written(self, id: str) -> TreeUsage:
+        name = self._name(id)
+        await self._begin("written", name)
+        self._known(id)
+        return self.layers.get(name, NOTHING)
 
     def _name(self, id: str) -> str:
         found = self._found.get(id)

@@ -8,7 +8,7 @@ from pathlib import Path
 from mooring.oci.contract import ImageConfig, StoredImage
 
 PROGRAMS = (
-    *("sh", "cat", "dd", "env", "head", "id", "ls", "mkdir", "readlink", "rm", "sleep"),
+    *("sh", "cat", "dd", "env", "head", "id", "ln", "ls", "mkdir", "readlink", "rm", "sleep"),
     *("stty", "touch", "true", "uname", "wc"),
 )
 PASSWD = "root:x:0:0:root:/root:/bin/sh\nbob:x:7:8::/home/bob:/bin/sh\n"

@@ -14,12 +14,15 @@ from mooring.host.mountinfo import read_table
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.node.admission.decide import Rules
+from mooring.node.container_statistics import ContainerStatistics
+from mooring.node.eviction.run import Evictions
 from mooring.node.pod_directory import PodDirectories
 from mooring.node.pod_workers import PodWorkers
 from mooring.node.pods.container_spec import ContainerSettings
 from mooring.node.pods.run import PodRuns, Runtime
 from mooring.node.reconstruct import confirm, reconstruct
 from mooring.node.run import NodeVolumes
+from mooring.node.statistics import Statistics
 from mooring.oci.contract import StoredImage
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import built_in
@@ -52,7 +55,10 @@ class Following:
 
 
 class PodNode:
-    """`running` is one life of the node; the next finds what the last one left."""
+    """`running` is one life of the node; the next finds what the last one left.
+
+    Who stores too much is looked for when a test says so.
+    """
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -74,6 +80,14 @@ class PodNode:
         pods = PodRuns(volumes.context, runtime, self.settings)
         directories = PodDirectories(host.layout, mounts)
         workers = PodWorkers(volumes, Following(), directories, pods, rules=self.rules)
+        self.evictions = Evictions(
+            volumes.context,
+            workers.informer.all,
+            Statistics(volumes, good_for=0).of_pod,
+            ContainerStatistics(pods.storage, clock).of_pod,
+            with_sidecars=True,
+        )
+        self.storage = pods.storage
         found = await reconstruct(volumes.context)
         async with asyncio.TaskGroup() as tasks:
             owned = [tasks.create_task(part.run()) for part in (volumes, pods, recorder, workers)]

@@ -11,7 +11,7 @@ import pytest
 from mooring.errors import HostError
 from mooring.host import same_mount, tree, usage
 from mooring.host.mount import Mounts
-from mooring.host.usage import TreeUsage
+from mooring.model.tree_usage import TreeUsage
 from mooring.oci.directory import DirectoryEntries
 from tests.host.kernels import Kernel
 

@@ -30,6 +30,7 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
     waits_for_detach: bool = False  # says so, and not "Multi-Attach error"
     tells_found_type: bool = False  # of a hostPath that is of another type
     counts_storage_in_decimals: bool = False  # a node's, in its capacity as in its allocatable
+    limits_storage_of_sidecars: bool = False  # each by its own limit of ephemeral storage
     tells_of_victims: bool = False  # where a pod is to take the place of others
     checks_drivers: bool = False  # no pod where its driver is missing, if the driver says so
 
@@ -56,6 +57,7 @@ V1_37: Final = KubernetesVersion(
     waits_for_detach=True,
     tells_found_type=True,
     counts_storage_in_decimals=True,
+    limits_storage_of_sidecars=True,
 )
 
 NEWEST: Final = V1_37

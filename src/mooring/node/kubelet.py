@@ -20,6 +20,7 @@ from mooring.node.own_node import WatchedNode
 from mooring.node.pod_directory import PodDirectories
 from mooring.node.pod_runtime import PodRuntime
 from mooring.node.pod_workers import PodWorkers
+from mooring.node.pods.contract import PodContainers
 from mooring.node.reconstruct import Reconstructed, confirm, reconstruct
 from mooring.node.root import NodeRoot
 from mooring.node.run import NodeVolumes
@@ -100,6 +101,10 @@ class Kubelet:
         watches.add_informer("node/nodes", own_node.informer.counts)
         watches.add_informer("node/pods", self.workers.informer.counts)
         loops.count(watches, self.volumes.context.metrics)
+
+    @property
+    def containers(self) -> PodContainers:
+        return self._runtime.containers
 
     def on_synced(self, handler: Callable[[], None]) -> None:
         """`handler` is called when it is known what was on disk."""

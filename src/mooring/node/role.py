@@ -14,8 +14,9 @@ from mooring.host.usage import of_filesystem
 from mooring.model.condition import is_condition_true
 from mooring.model.node import Node
 from mooring.node.admission.host import look
+from mooring.node.container_statistics import ContainerStatistics
 from mooring.node.csi import NodeCsi
-from mooring.node.eviction import Evictions
+from mooring.node.eviction import run as eviction
 from mooring.node.flex import NodeFlex
 from mooring.node.health import run as health
 from mooring.node.images import image_store
@@ -36,7 +37,7 @@ from mooring.node.status.hardware import (
 from mooring.node.status.heartbeat import Heartbeat
 from mooring.node.status.report import Report
 from mooring.node.stuck import StuckVolumes
-from mooring.node.summary import Summary
+from mooring.node.summary import Measure, Summary
 from mooring.oci.probe import Probed, probe
 from mooring.plugins.csi.drivers import Drivers
 from mooring.plugins.registry import built_in
@@ -117,17 +118,19 @@ def _add_status(
     report.report_images(partial(in_thread, lambda: document.images(store.list())))
     kubelet.on_synced(report.volumes_synced)
     statistics = Statistics(volumes, options.volume_stats_period)
+    containers = ContainerStatistics(kubelet.containers.storage, clock)
+    eviction.build(loops, kubelet, statistics, containers, options.release)
     if kubelet.server is not None:
         root_usage = partial(in_thread, of_filesystem, environment.host.layout.root)
         pods = kubelet.workers.informer.all
-        summary = Summary(own_node.name, statistics.of_pod, pods, root_usage, clock)
+        measure_pod = Measure(statistics.of_pod, containers.of_pod, root_usage)
+        summary = Summary(own_node.name, measure_pod, pods, clock)
         kubelet.server.show_summary(summary.document)
         loops.add(summary.run)
     for name, run in {
         "node status": report.run,
         "node lease": Heartbeat(client, clock, rng, own_node, options.holding).run,
         "volume statistics": statistics.run,
-        "evictions": Evictions(volumes.context, statistics).run,
     }.items():
         loops.add(partial(lasting, name, clock, run))
     loops.count(statistics)

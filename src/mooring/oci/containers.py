@@ -19,6 +19,7 @@ from mooring.errors import HostError
 from mooring.host.blocking import in_thread, within_own
 from mooring.host.contract import MountOps
 from mooring.host.directory_watch import DirectoryWatches
+from mooring.model.tree_usage import TreeUsage
 from mooring.oci import (
     attach_session,
     cgroups,
@@ -221,6 +222,11 @@ class OciContainers:
             raise RuntimeRefused("the shim did not reopen the log") from None
         except HostError as error:
             raise RuntimeRefused(f"the log was not reopened: {error}") from error
+
+    async def written(self, id: str) -> TreeUsage:
+        entry = self._known(id)
+        with within_own(f"usage/{_place_of(entry.record.owner)}"):  # removing it need not wait
+            return await in_thread(rootfs.written, entry.place)
 
     # Making and ending.
 

@@ -13,6 +13,7 @@ from typing import Protocol
 import msgspec
 
 from mooring.errors import MooringError
+from mooring.model.tree_usage import TreeUsage
 
 
 class RuntimeRefused(MooringError):
@@ -285,4 +286,11 @@ class Containers(Protocol):
 
     async def reopen_log(self, id: str) -> None:
         """Write to a new file at `log_path` from now on: the old one has been renamed."""
+        ...
+
+    async def written(self, id: str) -> TreeUsage:
+        """The space that its own layer takes: what it has written into its root.
+
+        Raises: RuntimeRefused when it does not exist, HostError.
+        """
         ...

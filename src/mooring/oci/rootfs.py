@@ -5,6 +5,7 @@ Layers are named by descriptors (`/proc/self/fd/7`): so their paths may be long 
 commas, and many of them fit into the one page that mount(2) takes.
 """
 
+import errno
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -14,11 +15,12 @@ import msgspec
 
 from mooring import log
 from mooring.errors import HostError, KernelRefused
-from mooring.host import tree
+from mooring.host import tree, usage
 from mooring.host.cleanup import PathState, examine
 from mooring.host.contract import MountOps
 from mooring.host.mountinfo import kernel_version
 from mooring.host.refusal import reason, refusals
+from mooring.model.tree_usage import NOTHING, TreeUsage
 from mooring.oci import id_mapping
 from mooring.oci.contract import StoredImage
 from mooring.oci.host_root import HostRoot, ProgramDirectory, opened
@@ -157,6 +159,21 @@ def take_away(mounts: MountOps, place: ContainerDirectory) -> None:
     while mounts.is_mount_point(place.rootfs):
         mounts.unmount(place.rootfs)
     tree.remove_path(place.directory)
+
+
+def written(place: ContainerDirectory) -> TreeUsage:
+    """The usage of a container's own layers: what it has written, and the parents of that.
+
+    A container that is gone has none. Raises: HostError.
+    """
+    found = NOTHING
+    for upper in (place.upper, *place.directory.glob(f"{_UPPER}*")):
+        try:
+            found += usage.of_tree(upper)
+        except KernelRefused as refused:
+            if refused.errno != errno.ENOENT:
+                raise
+    return found
 
 
 def _told(layers: Sequence[Path]) -> str:

@@ -22,10 +22,13 @@ from mooring.errors import Forbidden
 from mooring.model.claim import Claim
 from mooring.model.document import Doc
 from mooring.model.keys import Key
+from mooring.model.kubernetes_version import NEWEST
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
 from mooring.model.volume_use import VolumeUse
+from mooring.node.container_statistics import ContainerStatistics
 from mooring.node.context import NodeContext
+from mooring.node.eviction import run as eviction
 from mooring.node.kubelet import Kubelet, Restart, node_environment
 from mooring.node.own_node import WatchedNode
 from mooring.node.pod_runtime import PodRuntime
@@ -36,6 +39,7 @@ from mooring.node.reconstruct import Reconstructed, reconstruct
 from mooring.node.root import NodeRoot
 from mooring.node.run import NodeVolumes
 from mooring.node.server.paths import FindPod
+from mooring.node.statistics import Statistics
 from mooring.node.status.hardware import Amounts, Identity
 from mooring.node.status.report import Report
 from mooring.plugins.layout import Layout
@@ -174,6 +178,7 @@ class Cluster(binding.Cluster):
         self.may_watch.set()
         self.watch_outages: list[Exception] = []
         self.reports_use = True  # the node's status says at once what is in use
+        self.release = NEWEST
         self.reports_status = False  # all of its status is written, as in a process of its own
 
     @asynccontextmanager
@@ -200,6 +205,9 @@ class Cluster(binding.Cluster):
         restart = self._restart(found, is_reconstructed=is_reconstructed)
         kubelet = Kubelet(loops, environment, registry, self.pod_runtime, ADDRESS, restart=restart)
         volumes = kubelet.volumes
+        statistics = Statistics(volumes)
+        containers = ContainerStatistics(kubelet.containers.storage, self.clock)
+        eviction.build(loops, kubelet, statistics, containers, self.release)
         if self.reports_use:
             volumes.on_in_use_change(lambda: volumes.reported_in_use(volumes.in_use()))
         if self.reports_status:

@@ -7,10 +7,14 @@ from mooring.errors import HostError
 from mooring.host.usage import FilesystemUsage
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
-from mooring.model.pod import Pod
+from mooring.model.pod import Pod, PodSpec
+from mooring.model.pod_volume import EmptyDirSource, PodVolume, SecretSource
 from mooring.model.timestamp import to_seconds
+from mooring.model.tree_usage import TreeUsage
+from mooring.node.container_statistics import Measured
+from mooring.node.pods.storage import NO_STORAGE, ContainerStorage, PodStorage
 from mooring.node.statistics import PodStatistics, VolumeStatistics
-from mooring.node.summary import PATIENCE, Summary
+from mooring.node.summary import PATIENCE, Measure, Summary
 from mooring.plugins.contract import Usage
 from tests.fakes.clock import VirtualClock, settle
 
@@ -29,12 +33,18 @@ class Machine:
         self.root: FilesystemUsage | HostError = ROOT
         self.hanging: dict[str, asyncio.Event] = {}  # by uid
         self.pods = [a_pod("web"), a_pod("db")]
-        self.summary = Summary("n1", self.of_pod, lambda: self.pods, self.of_root, self.clock)
+        self.stored: dict[str, PodStorage] = {}  # by uid
+        measure = Measure(self.of_pod, self.of_containers, self.of_root)
+        self.summary = Summary("n1", measure, lambda: self.pods, self.clock)
 
     async def of_pod(self, uid: str) -> PodStatistics:
         if uid in self.hanging:
             await self.hanging[uid].wait()
         return self.measured[uid]  # KeyError: a bug in measuring
+
+    async def of_containers(self, pod: Pod) -> Measured:
+        now = self.clock.monotonic()
+        return Measured(now, now, self.stored.get(pod.uid, NO_STORAGE))
 
     async def of_root(self) -> FilesystemUsage:
         if isinstance(self.root, HostError):
@@ -75,6 +85,40 @@ async def test_a_volume_is_told_with_its_claim_and_when_it_was_measured() -> Non
     assert told["node"]["nodeName"] == "n1"
     assert told["node"]["fs"]["time"] == to_seconds(began + timedelta(seconds=20))
     assert told["node"]["fs"]["usedBytes"] == 60
+
+
+async def test_what_containers_write_and_log_is_told_and_what_it_makes_of_the_pod() -> None:
+    machine = Machine()
+    now = machine.clock.now()
+    spec = PodSpec(
+        volumes=(
+            PodVolume(name="cache", empty_dir=EmptyDirSource()),
+            PodVolume(name="keys", secret=SecretSource("keys")),
+        )
+    )
+    machine.pods = [Pod(metadata=a_pod("web").metadata, spec=spec)]
+    volumes = dict.fromkeys(("cache", "keys"), VolumeStatistics(Usage(used=1000), None))
+    machine.measure("web", **volumes)
+    main = ContainerStorage("main", now, TreeUsage(100, 3), TreeUsage(20, 2))
+    machine.stored["uid-web"] = PodStorage((main,), hosts=TreeUsage(4, 1))
+    (web,) = (await machine.summary.document(only_cpu_and_memory=False))["pods"]
+    time = to_seconds(now)
+    shared = {
+        "time": time,
+        "availableBytes": 40,
+        "capacityBytes": 100,
+        "inodesFree": 4,
+        "inodes": 10,
+    }
+    assert web["containers"] == [
+        {
+            "name": "main",
+            "startTime": time,
+            "rootfs": shared | {"usedBytes": 100, "inodesUsed": 3},
+            "logs": shared | {"usedBytes": 20, "inodesUsed": 2},
+        }
+    ]
+    assert web["ephemeral-storage"] == shared | {"usedBytes": 1124}
 
 
 async def test_a_pod_that_cannot_be_measured_hides_no_other() -> None:

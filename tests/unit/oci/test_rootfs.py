@@ -1,15 +1,19 @@
 """The root file system of a container."""
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from mooring.errors import HostError, KernelRefused
+from mooring.model.tree_usage import NOTHING
 from mooring.oci import rootfs
 from mooring.oci.contract import ImageConfig, StoredImage
 from mooring.oci.records import ContainerDirectory
 from tests.fakes.mounts import FakeMounts
+
+MIB = 1 << 20
 
 
 @pytest.fixture
@@ -88,3 +92,31 @@ def test_what_is_still_in_use_keeps_all_of_it(tmp_path: Path, place: ContainerDi
     with pytest.raises(HostError, match="busy"):
         rootfs.take_away(mounts, place)
     assert place.upper.exists()
+
+
+def test_what_a_container_has_written_is_what_is_in_its_own_layers(
+    tmp_path: Path, place: ContainerDirectory
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"x" * MIB)
+    for layer in (place.upper, place.directory / "upper-usr"):
+        layer.mkdir()
+        (layer / "own").write_bytes(b"x" * 4096)
+    os.link(place.upper / "own", place.upper / "again")
+    (place.upper / "out").symlink_to(precious)
+    with (place.upper / "sparse").open("wb") as file:
+        file.truncate(MIB)
+    (place.rootfs / "of the image").write_bytes(b"x" * MIB)
+    found = rootfs.written(place)
+    assert found.inodes_used == 2 + 2 + 2  # two layers, two files, a link and a hole
+    assert 2 * 4096 <= found.used_bytes < MIB
+
+
+def test_a_container_that_is_gone_has_written_nothing(tmp_path: Path) -> None:
+    assert rootfs.written(ContainerDirectory(tmp_path / "none")) == NOTHING
+
+
+def test_a_layer_that_cannot_be_read_is_an_error(place: ContainerDirectory) -> None:
+    place.upper.write_text("no directory")
+    with pytest.raises(HostError, match="not a directory"):
+        rootfs.written(place)

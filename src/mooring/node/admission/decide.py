@@ -15,7 +15,7 @@ UNSUPPORTED: Final = "PodFeatureUnsupported"
 SELINUX: Final = "SELinux"
 IGNORED: Final = "FieldIgnored"  # of an event: something that the pod says has no effect here
 _SYSTEM = "linux"
-_HUGE_PAGES, _DISK = "hugepages-", "ephemeral-storage"
+_HUGE_PAGES = "hugepages-"
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -81,7 +81,7 @@ def _is_mapped(port: ContainerPort) -> bool:
 def _unlimited(pod: Pod) -> set[str]:
     limited = [pod.spec.resources, *(each.resources for each in pod.spec.all_containers)]
     names = {name for resources in limited for name in resources.limits}
-    return {name for name in names if name.startswith(_HUGE_PAGES) or name == _DISK}
+    return {name for name in names if name.startswith(_HUGE_PAGES)}
 
 
 def _asks_for_labels(pod: Pod) -> bool:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from mooring.model.pod import Pod
 from mooring.node.actual import PodMount
+from mooring.node.pods.storage import PodStorage
 
 
 class PodVolumes(Protocol):
@@ -48,6 +49,10 @@ class PodContainers(Protocol):
 
     def are_gone(self, pod_uid: str) -> bool:
         """Whether no container of the pod runs, also after a restart of the node."""
+        ...
+
+    async def storage(self, pod: Pod) -> PodStorage:
+        """What those that run use of the node's disk, counted anew. Raises: HostError."""
         ...
 
     async def forget(self, pod: Pod) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from mooring.model.pod import Pod
 from mooring.node.pods.contract import PodVolumes
 from mooring.node.pods.events import PodEvents
+from mooring.node.pods.storage import NO_STORAGE, PodStorage
 from mooring.reconcile.recorder import Recorder
 
 FAILED = "FailedCreatePodSandBox"
@@ -30,6 +31,9 @@ class NoContainers:
 
     def are_gone(self, pod_uid: str) -> bool:
         return True
+
+    async def storage(self, pod: Pod) -> PodStorage:
+        return NO_STORAGE
 
     async def forget(self, pod: Pod) -> None:
         pass

@@ -37,6 +37,7 @@ from mooring.node.pods.probes import Probes
 from mooring.node.pods.pull_secrets import PullSecrets
 from mooring.node.pods.status import DEADLINE_EXCEEDED, DEADLINE_TEXT
 from mooring.node.pods.status_writer import StatusWriter
+from mooring.node.pods.storage import PodStorage, measure
 from mooring.node.pods.user_ranges import UserRanges
 from mooring.node.pods.view import View
 from mooring.node.pods.waiting_reason import OF_IMAGES
@@ -176,6 +177,10 @@ class PodRuns:
     def are_gone(self, pod_uid: str) -> bool:
         """Whether none of its containers runs; those that have ended keep their logs."""
         return all(one.state is State.EXITED for one in self._of(pod_uid))
+
+    async def storage(self, pod: Pod) -> PodStorage:
+        """What its containers use of the node's disk. Raises: HostError."""
+        return await measure(pod, self._containers, self._paths)
 
     async def forget(self, pod: Pod) -> None:
         """The pod is gone: nothing of it is asked for any more, not even its logs.

@@ -173,8 +173,7 @@ REMARKS = {
         [
             "the limits of the pod as a whole are those of each of its containers: "
             "together they may use more",
-            "limits of ephemeral-storage, hugepages-2Mi have no effect: "
-            "this node does not enforce them",
+            "limits of hugepages-2Mi have no effect: this node does not enforce them",
         ],
     ),
     "what is for Windows": (
