@@ -39,8 +39,23 @@ LINKS = {
     "lvm": ("lvcreate", "lvremove", "lvextend", "lvs", "vgs", "pvs", "pvscan"),
     "mke2fs": ("mkfs.ext4",),
     "e2fsck": ("fsck.ext4",),
-    "busybox": ("sh", "rm", "cat", "grep", "readlink", "date", "mkdir", "rmdir", "df", "sleep"),
+    "busybox": (
+        "sh",
+        "rm",
+        "cat",
+        "grep",
+        "readlink",
+        "date",
+        "mkdir",
+        "rmdir",
+        "df",
+        "sleep",
+        "env",
+    ),
 }
+# As Alpine's lvm, which is in the published image: it leaves no device to udev to make, which it
+# would look for where a container has nothing of it. Debian's does so when it is told.
+START = ("/usr/bin/env", "DM_DISABLE_UDEV=1", f"/{DRIVER}")
 SIDECARS = {
     "csi-provisioner": ("sidecar", "provisioner"),
     "csi-resizer": ("sidecar", "resizer"),
@@ -86,7 +101,7 @@ def _make(place: Path, say: Say) -> None:
         if name != DRIVER and name not in SIDECARS:
             raise Missing(f"nothing is known for the image {image}")
         role = SIDECARS.get(name, ())
-        start = ("/usr/bin/sidecar", *role) if role else (f"/{DRIVER}",)
+        start = ("/usr/bin/sidecar", *role) if role else START
         write_layout(place / name, ours if role else own, start)
         lines.append(f"{image} {name}\n")
     (place / NAMES).write_text("".join(lines))

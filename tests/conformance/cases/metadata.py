@@ -133,8 +133,9 @@ CASES: Cases = {
         merge(f"{ONE}?fieldManager=one", {"data": None}),
     ),
     "a dozen managers are more than are remembered": (
-        post(f"{CONFIG_MAPS}?fieldManager=m0", CONFIG_MAP),
-        *(merge(f"{ONE}?fieldManager=m{i}", {"data": {f"k{i}": "v"}}) for i in range(1, 13)),
+        post(f"{CONFIG_MAPS}?fieldManager=m00", CONFIG_MAP),
+        # Those of one second stand in the order of their names, which is that of their times too.
+        *(merge(f"{ONE}?fieldManager=m{i:02}", {"data": {f"k{i}": "v"}}) for i in range(1, 13)),
     ),
     "a client without a name is called unknown": (
         post(CONFIG_MAPS, CONFIG_MAP, User_Agent=""),

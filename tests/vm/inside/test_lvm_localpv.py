@@ -76,7 +76,7 @@ def server(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     device = sh(f"losetup --find --show {DISK}")
     sh(f"pvcreate -q {device} && vgcreate -q {GROUP} {device}")
     running = AsKubelet(tmp_path_factory.mktemp("localpv") / "data")
-    with udev(), nothing_left_after(KUBELET):  # its lvcreate waits for udev, as on any machine
+    with udev(), nothing_left_after(KUBELET):  # as on any machine
         try:
             running.start()
             started = monotonic()
