@@ -1,5 +1,6 @@
 """Storage version migrations: objects written anew, and a definition that may drop a version."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from mooring.apiserver.auth.pki import Pki
 from mooring.model.kubernetes_version import V1_35
 from tests.api.conversion import V1, V2, a_widget, converting, switch_storage, widgets
 from tests.api.definitions import created, define, put_definition
-from tests.fakes.api import ApiUnderTest, running_api
+from tests.fakes.api import ApiUnderTest, Doc, running_api
 from tests.fakes.clock import settle
 from tests.fakes.definitions import DEFINITIONS
 from tests.fakes.objects import (
@@ -23,6 +24,7 @@ from tests.fakes.objects import (
 from tests.fakes.waiting import until
 from tests.fakes.webhook_server import WebhookServer, webhook_server
 
+VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 WIDGETS = f"{DEFINITIONS}/widgets.example.com"
 TABLE = "example.com/widgets"
 
@@ -38,6 +40,24 @@ async def hook(tmp_path: Path) -> AsyncIterator[WebhookServer]:
 async def closed(api: ApiUnderTest) -> AsyncIterator[None]:
     yield
     await api.parts.backend.webhooks.close()
+
+
+def judging(client: Doc) -> Doc:
+    """A webhook that is asked about every write of a widget."""
+    rule = {
+        "operations": ["*"],
+        "apiGroups": ["example.com"],
+        "apiVersions": ["*"],
+        "resources": ["widgets"],
+    }
+    webhook = {
+        "name": "one.example.com",
+        "clientConfig": client,
+        "rules": [rule],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    return {"metadata": {"name": "one"}, "webhooks": [webhook]}
 
 
 async def ended(api: ApiUnderTest, name: str = "m") -> dict[str, tuple[str, str]]:
@@ -117,6 +137,41 @@ async def test_a_definition_that_changes_meanwhile_keeps_its_stored_versions(
     await api.clock.advance(60)
     assert (await ended(api))["Succeeded"][0] == "True"
     assert (await api.get(WIDGETS)).doc["status"]["storedVersions"] == ["v1", "v2"]
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["created", "changed"])
+async def test_a_write_that_a_webhook_holds_until_it_is_over_comes_in_no_older_version(
+    api: ApiUnderTest, hook: WebhookServer, *, is_new: bool
+) -> None:
+    await define(api, widgets(hook.by_url))
+    if not is_new:
+        await created(api, V1, a_widget("v1", size=3))
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def respond(review: Doc) -> Doc:
+        if "objects" in review:
+            return converting(review)
+        if not asked.is_set():  # the first is the one that is held
+            asked.set()
+            await answered.wait()
+        return {"allowed": True}
+
+    hook.respond = respond
+    await created(api, VALIDATING, judging(hook.by_url))
+    writing = asyncio.create_task(
+        api.post(V1, a_widget("v1", size=3))
+        if is_new
+        else api.patch(f"{V1}/w", {"spec": {"other": "x"}})
+    )
+    await asked.wait()
+    await switch_storage(api, "v2")
+    await api.post(MIGRATIONS, a_migration())
+    assert (await ended(api))["Succeeded"][0] == "True"
+    assert (await api.get(WIDGETS)).doc["status"]["storedVersions"] == ["v2"]
+    answered.set()
+    written = await writing
+    assert written.code == 429, written.text
+    assert b"v1" not in stored_as(api).values()
 
 
 async def test_a_webhook_that_is_away_holds_it_up(api: ApiUnderTest, hook: WebhookServer) -> None:
