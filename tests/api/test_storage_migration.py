@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from mooring.apiserver.auth.pki import Pki
+from mooring.apiserver.limits.turns import round_trip
 from mooring.model.kubernetes_version import V1_35
 from tests.api.conversion import V1, V2, a_widget, converting, switch_storage, widgets
 from tests.api.definitions import created, define, put_definition
@@ -215,6 +217,21 @@ async def test_an_object_that_may_not_be_written_ends_it(api: ApiUnderTest) -> N
         "1/1 not yet migrated. migration encountered unhandled error: widgets.example.com"
     ), told
     assert (await api.get(WIDGETS)).doc["status"]["storedVersions"] == ["v1", "v2"]
+
+
+async def test_others_have_their_turn_after_each_object(api: ApiUnderTest) -> None:
+    definition = widgets({})
+    definition["spec"]["conversion"] = {"strategy": "None"}
+    await define(api, definition)
+    for number in range(40):
+        await created(api, V1, a_widget("v1", f"w{number}", size=number))
+    await switch_storage(api, "v2")
+    await api.post(MIGRATIONS, a_migration())
+    written = [list(stored_as(api).values()).count(b"v2")]
+    while written[-1] < 40:
+        await round_trip()
+        written.append(list(stored_as(api).values()).count(b"v2"))
+    assert max(after - before for before, after in pairwise(written)) == 1
 
 
 async def test_objects_of_built_in_kinds_get_the_defaults_of_today(api: ApiUnderTest) -> None:

@@ -7,6 +7,7 @@ Keys are resources, as `plural.group`.
 """
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
@@ -46,7 +47,8 @@ from mooring.model.document import Doc
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Again, Settled, Verdict, serve
 
-AT_ONCE = 32  # objects written before others have their turn
+AT_ONCE = 32  # objects that are being written
+LOOK_AT_ONCE = 1000  # of which it is asked in which version they are stored
 WORKERS = 2  # resources that are migrated at the same time
 UNKNOWN_SECONDS = 60.0  # for which a migration waits for its resource to be defined
 LOOK_SECONDS = 5.0
@@ -114,7 +116,7 @@ class StorageMigrations:
     async def _mark(self, key: str, step: Mark) -> Verdict:
         """From which version on objects need not be written anew."""
         metadata, now = step.migration["metadata"], self._backend.now()
-        kind = self._find(key)
+        kind = self._find_kind(key)
         if kind is None:
             since = datetime.fromisoformat(metadata["creationTimestamp"])
             if (self._backend.clock.now() - since).total_seconds() < UNKNOWN_SECONDS:
@@ -134,7 +136,7 @@ class StorageMigrations:
     async def _migrate(self, key: str, step: Migrate) -> Verdict:
         """Raises: ApiError, StoreError, which are over some time."""
         name, now = step.migration["metadata"]["name"], self._backend.now()
-        kind = self._find(key)
+        kind = self._find_kind(key)
         if kind is None:
             why = "migration encountered unhandled error: unable to obtain GVR from discovery"
             await self._tell(name, partial(decide.failed, now=now, why=why))
@@ -162,7 +164,7 @@ class StorageMigrations:
         store = self._backend.store
         await store.catch_up()
         entries = store.range(kind.store_table).entries
-        old = [one for one in entries if one.revision <= version or is_outdated(kind, one)]
+        old = await self._find(kind, entries, version)
         left, passing = len(old), None
         for start in range(0, len(old), AT_ONCE):
             some = old[start : start + AT_ONCE]
@@ -181,13 +183,23 @@ class StorageMigrations:
                         raise end
             if passing is not None:
                 break
-            await self._backend.turns.next()
         if not left:
-            now = store.range(kind.store_table).entries
-            left = sum(1 for one in now if is_outdated(kind, one))
+            left = len(await self._find(kind, store.range(kind.store_table).entries, 0))
         return _Migrated(Count(left, len(entries)), passing=passing)
 
+    async def _find(self, kind: Kind, entries: Sequence[Entry], version: int) -> list[Entry]:
+        """Those that are no newer than that, and those that are stored in another version."""
+        found: list[Entry] = []
+        working = self._backend.turns.slice()
+        for start in range(0, len(entries), LOOK_AT_ONCE):
+            if working.is_over:
+                await working.pause()
+            some = entries[start : start + LOOK_AT_ONCE]
+            found += [one for one in some if one.revision <= version or is_outdated(kind, one)]
+        return found
+
     async def _rewrite_one(self, kind: Kind, entry: Entry) -> None:
+        await self._backend.turns.next()  # each may be large
         namespace, _, name = entry.name.rpartition("/")
         await self._writer.merge(kind, namespace, name, str(entry.revision), [("", {})])
 
@@ -198,7 +210,7 @@ class StorageMigrations:
         """Tell the definition of the resource, if it has one."""
         await self._writer.replace(DEFINITION, "", key, edit)
 
-    def _find(self, key: str) -> Kind | None:
+    def _find_kind(self, key: str) -> Kind | None:
         """The kind to write by: that of the storage version if it is served."""
         plural, _, group = key.partition(".")
         kinds = self._backend.kinds
