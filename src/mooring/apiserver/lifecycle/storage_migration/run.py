@@ -108,7 +108,7 @@ class StorageMigrations:
             case Migrate():
                 return await self._migrate(key, step)
             case Finish():
-                told = partial(decide.migrated, now=now, succeeded=step.succeeded)
+                told = partial(decide.migrated, name=name, now=now, succeeded=step.succeeded)
                 await self._define(key, told)
                 await self._tell(name, partial(decide.finished, now=now))
         return Settled()
