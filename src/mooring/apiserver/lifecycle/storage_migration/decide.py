@@ -17,6 +17,7 @@ from mooring.apiserver.kinds.definition.conditions import conditions
 from mooring.apiserver.kinds.definition.stored_versions import storage_version
 from mooring.apiserver.kinds.storage_version_migration import (
     FAILED,
+    LONGEST_MESSAGE,
     RUNNING,
     SUCCEEDED,
     conditions_of,
@@ -149,7 +150,9 @@ def _with(migration: Doc, wanted: Doc, now: str) -> Doc:
 
 
 def _condition(kind: str, status: str, reason: str, message: str) -> Doc:
-    return {"type": kind, "status": status, "reason": reason, "message": message}
+    """What is wrong with an object may be as long as the object."""
+    short = message.encode()[:LONGEST_MESSAGE].decode(errors="ignore")
+    return {"type": kind, "status": status, "reason": reason, "message": short}
 
 
 def _set(known: Sequence[Doc] | Iterable[Doc], wanted: Doc, now: str) -> list[Doc]:

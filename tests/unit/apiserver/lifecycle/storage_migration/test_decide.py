@@ -4,6 +4,10 @@ from typing import Any
 
 import pytest
 
+from mooring.apiserver.kinds.storage_version_migration import (
+    LONGEST_MESSAGE,
+    STORAGE_VERSION_MIGRATION,
+)
 from mooring.apiserver.lifecycle.storage_migration.decide import (
     Begin,
     Count,
@@ -102,6 +106,12 @@ def test_what_it_says_when_it_has_failed() -> None:
         ("Running", "True", "The migration is running, 1/3 objects not yet migrated"),
         ("Failed", "True", "1/3 not yet migrated. why"),
     ]
+
+
+def test_what_it_says_may_be_written_back_however_long_the_trouble_is() -> None:
+    long = "ü" * LONGEST_MESSAGE
+    for doc in (running(RUNNING, NOW, Count(1, 3), long), failed(MARKED, NOW, long)):
+        assert not list(STORAGE_VERSION_MIGRATION.validate_status(doc, doc))
 
 
 def test_since_when_is_kept_while_the_status_is() -> None:
