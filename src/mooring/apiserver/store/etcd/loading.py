@@ -15,7 +15,7 @@ from mooring.errors import EtcdError
 FIRST_PAGE, LARGEST_PAGE = 50, 1000  # keys
 PAGE_BYTES = 4 << 20  # about: what is read at once stops everybody else while it is taken in
 SETTLED = 500  # revisions: before those, no commit is still under way in kine's database
-_ATTEMPTS = 5
+_ATTEMPTS = 8
 
 
 class Loaded(msgspec.Struct):
@@ -32,20 +32,22 @@ async def load(
 
     Raises: EtcdError, UnreadableValue.
     """
+    least = SETTLED if is_followed else 0
     for _ in range(_ATTEMPTS):
         try:
-            return await _load(cluster, layout, back, is_followed=is_followed)
+            newest = await read_newest(cluster)
+            if is_kine(newest):
+                back = max(back, least)
+            return await _load(cluster, layout, newest, back)
         except Failed as failed:
             if failed.text != COMPACTED:
                 raise failed.as_error() from None
+            least //= 4  # what kine has compacted was settled: not much before that is, too
             back = 0
     raise EtcdError("etcd is compacted faster than it can be read: see its --auto-compaction flags")
 
 
-async def _load(cluster: Cluster, layout: Layout, back: int, *, is_followed: bool) -> Loaded:
-    newest = await read_newest(cluster)
-    if is_followed and is_kine(newest):
-        back = max(back, SETTLED)
+async def _load(cluster: Cluster, layout: Layout, newest: ResponseHeader, back: int) -> Loaded:
     loaded = Loaded({}, max(newest.revision - back, 1), newest)
     after, more, limit = b"", True, FIRST_PAGE
     while more:
