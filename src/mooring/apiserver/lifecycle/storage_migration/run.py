@@ -69,6 +69,7 @@ class StorageMigrations:
         self._backend = backend
         self._writer = writer
         self.queue: KeyedQueue[str] = KeyedQueue(backend.clock, AGAIN)
+        self._turn = asyncio.Lock()
 
     async def run(self) -> None:
         """Carry migrations out until cancelled."""
@@ -199,7 +200,8 @@ class StorageMigrations:
         return found
 
     async def _rewrite_one(self, kind: Kind, entry: Entry) -> None:
-        await self._backend.turns.next()  # each may be large
+        async with self._turn:  # each may be large; who waits for a slice waits for one of them
+            await self._backend.turns.next()
         namespace, _, name = entry.name.rpartition("/")
         await self._writer.merge(kind, namespace, name, str(entry.revision), [("", {})])
 
