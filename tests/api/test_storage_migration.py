@@ -197,6 +197,26 @@ async def test_a_webhook_that_is_away_holds_it_up(api: ApiUnderTest, hook: Webho
     assert (await ended(api))["Succeeded"][0] == "True"
 
 
+async def test_it_has_succeeded_since_its_end(api: ApiUnderTest, hook: WebhookServer) -> None:
+    await define(api, widgets(hook.by_url))
+    await created(api, V1, a_widget("v1", size=3))
+    await switch_storage(api, "v2")
+    answered = asyncio.Event()
+
+    async def respond(review: Doc) -> Doc:
+        await answered.wait()
+        return converting(review)
+
+    hook.respond = respond
+    await api.post(MIGRATIONS, a_migration())
+    await until(lambda: bool(hook.asked))
+    await api.clock.advance(20)
+    answered.set()
+    assert (await ended(api))["Succeeded"][0] == "True"
+    running, succeeded = (await api.get(f"{MIGRATIONS}/m")).doc["status"]["conditions"]
+    assert succeeded["lastTransitionTime"] == running["lastTransitionTime"]
+
+
 async def test_an_object_that_may_not_be_written_ends_it(api: ApiUnderTest) -> None:
     definition = widgets({})
     definition["spec"]["conversion"] = {"strategy": "None"}

@@ -136,13 +136,14 @@ class StorageMigrations:
 
     async def _migrate(self, key: str, step: Migrate) -> Verdict:
         """Raises: ApiError, StoreError, which are over some time."""
-        name, now = step.migration["metadata"]["name"], self._backend.now()
+        name = step.migration["metadata"]["name"]
         kind = self._find_kind(key)
         if kind is None:
             why = "migration encountered unhandled error: unable to obtain GVR from discovery"
-            await self._tell(name, partial(decide.failed, now=now, why=why))
+            await self._tell(name, partial(decide.failed, now=self._backend.now(), why=why))
             return Settled()
         done = await self._rewrite(kind, step.version)
+        now = self._backend.now()  # it has taken its time
         if done.failed is not None:
             why = f"migration encountered unhandled error: {done.failed}"
             told = partial(decide.failed, now=now, why=why, count=done.count)
