@@ -86,7 +86,8 @@ class Conversions:
         return out
 
     async def readable(self, kind: Kind, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """The entries as `kind` shows them; waits only if its webhook has to be asked.
+        """The entries as `kind` shows them; waits only if its webhook has to be asked, or if
+        there are many.
 
         Raises: ServerError when it does not convert them all.
         """
