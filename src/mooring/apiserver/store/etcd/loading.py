@@ -8,7 +8,7 @@ from mooring.apiserver.store.etcd.failure import Failed
 from mooring.apiserver.store.etcd.kine import is_kine
 from mooring.apiserver.store.etcd.layout import Layout
 from mooring.apiserver.store.etcd.newest_revision import read_newest
-from mooring.apiserver.store.etcd.proto.etcd_pb2 import RangeResponse, ResponseHeader
+from mooring.apiserver.store.etcd.proto.etcd_pb2 import KeyValue, RangeResponse, ResponseHeader
 from mooring.apiserver.store.etcd.wire import COMPACTED, RANGE, read_page
 from mooring.errors import EtcdError
 
@@ -22,6 +22,7 @@ class Loaded(msgspec.Struct):
     tables: dict[str, dict[str, Entry]]
     revision: int  # that they are the state of
     header: ResponseHeader  # of etcd as it was then: its revision is the newest
+    newest: KeyValue | None = None  # of what was loaded
 
 
 async def load(
@@ -52,7 +53,7 @@ async def _load(cluster: Cluster, layout: Layout, newest: ResponseHeader, back: 
     after, more, limit = b"", True, FIRST_PAGE
     while more:
         page = await cluster.read(RANGE, read_page(layout.prefix, after, limit, loaded.revision))
-        _take(page, layout, loaded.tables)
+        _take(page, layout, loaded)
         more = page.more
         after = page.kvs[-1].key if page.kvs else after
         limit = next_limit(limit, page.ByteSize())
@@ -65,9 +66,11 @@ def next_limit(limit: int, size: int) -> int:
     return max(1, min(fitting, 4 * limit, LARGEST_PAGE))
 
 
-def _take(page: RangeResponse, layout: Layout, tables: dict[str, dict[str, Entry]]) -> None:
+def _take(page: RangeResponse, layout: Layout, loaded: Loaded) -> None:
     for kv in page.kvs:
         if place := layout.find_place(kv.key):
             table, name = place
             entry = layout.entry(table, name, kv.value, kv.mod_revision)
-            tables.setdefault(table, {})[name] = entry
+            loaded.tables.setdefault(table, {})[name] = entry
+            if loaded.newest is None or kv.mod_revision > loaded.newest.mod_revision:
+                loaded.newest = kv
