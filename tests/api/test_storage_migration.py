@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from mooring.apiserver.auth.pki import Pki
+from mooring.apiserver.documents.document import decode
+from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.lifecycle.storage_migration import run
+from mooring.apiserver.store.contract import Entry
 from mooring.model.kubernetes_version import V1_35
 from tests.api.conversion import V1, V2, a_widget, converting, switch_storage, widgets
 from tests.api.definitions import created, define, put_definition
@@ -264,6 +268,35 @@ async def test_two_of_one_resource_take_turns(api: ApiUnderTest) -> None:
         await api.post(MIGRATIONS, a_migration(name, group="", resource="configmaps"))
     for name in ("one", "two"):
         assert (await ended(api, name))["Succeeded"][0] == "True"
+
+
+async def test_those_of_other_resources_cost_nothing(
+    api: ApiUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def counted(kind: Kind, entry: Entry) -> Doc:
+        read.append(entry.name)
+        return decode(kind, entry)
+
+    monkeypatch.setattr(run, "decode", counted)
+    for number in range(50):
+        await api.post(MIGRATIONS, a_migration(f"m{number}", resource=f"things{number}"))
+    await api.clock.advance(61)
+    for number in range(50):
+        assert "Failed" in await ended(api, f"m{number}")
+    assert max(map(read.count, set(read))) < 60  # as often as it is looked at
+
+
+async def test_one_made_anew_for_another_resource_is_that_ones(api: ApiUnderTest) -> None:
+    await api.post(MIGRATIONS, a_migration(resource="things"))
+    await settle()
+    assert (await api.delete(f"{MIGRATIONS}/m")).code == 200
+    await api.post(MIGRATIONS, a_migration(group="", resource="configmaps"))
+    assert (await ended(api))["Succeeded"][0] == "True"
+    await api.post(MIGRATIONS, a_migration("next", resource="things"))
+    await api.clock.advance(61)
+    assert "Failed" in await ended(api, "next")
 
 
 async def test_a_resource_that_nobody_defines_is_waited_for_a_while(api: ApiUnderTest) -> None:

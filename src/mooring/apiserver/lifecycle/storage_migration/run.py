@@ -70,33 +70,47 @@ class StorageMigrations:
         self._writer = writer
         self.queue: KeyedQueue[str] = KeyedQueue(backend.clock, AGAIN)
         self._turn = asyncio.Lock()
+        self._names: dict[str, set[str]] = {}  # of migrations in the store, by key
 
     async def run(self) -> None:
         """Carry migrations out until cancelled."""
         with Follower(
             self._backend.store,
             self._backend.kinds,
-            lambda kind, entry: self._wake(decode(kind, entry)),
-            lambda kind, event: self._wake(decode(kind, event.entry)),
+            lambda _, entry: self._wake(entry),
+            lambda _, event: self._wake(event.entry),
             lambda kind: kind.resource == STORAGE_VERSION_MIGRATION.resource,
         ):
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(WORKERS):
                     tasks.create_task(serve(self.queue, self._reconcile))
 
-    def _wake(self, migration: Doc) -> None:
-        self.queue.add(_key(migration))
+    def _wake(self, entry: Entry) -> None:
+        key = _key(decode(STORAGE_VERSION_MIGRATION, entry))
+        self._names.setdefault(key, set()).add(entry.name)
+        self.queue.add(key)
 
     async def _reconcile(self, key: str) -> Verdict:
         """Raises: MooringError, when it is to be tried again."""
-        table = STORAGE_VERSION_MIGRATION.store_table
-        entries = self._backend.store.range(table).entries
-        found = (decode(STORAGE_VERSION_MIGRATION, entry) for entry in entries)
         verdict: Verdict = Settled()
-        for step in decide.decide(one for one in found if _key(one) == key):
+        for step in decide.decide(self._look(key)):
             told = await self._carry_out(key, step)
             verdict = told if isinstance(told, Again) else verdict
         return verdict
+
+    def _look(self, key: str) -> list[Doc]:
+        """The migrations of one resource as they are now; there may be very many of others."""
+        found: list[Doc] = []
+        for name in tuple(self._names.get(key, ())):
+            entry = self._backend.store.get(STORAGE_VERSION_MIGRATION.store_table, name)
+            migration = None if entry is None else decode(STORAGE_VERSION_MIGRATION, entry)
+            if migration is not None and _key(migration) == key:
+                found.append(migration)
+            else:  # gone, or made anew for another resource
+                self._names[key].discard(name)
+        if not found:
+            self._names.pop(key, None)
+        return found
 
     async def _carry_out(self, key: str, step: Step) -> Verdict:
         now, name = self._backend.now(), step.migration["metadata"]["name"]
