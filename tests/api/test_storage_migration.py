@@ -1,15 +1,21 @@
 """Storage version migrations: objects written anew, and a definition that may drop a version."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from mooring.apiserver.auth.pki import Pki
+from mooring.apiserver.documents.document import decode
+from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.lifecycle.storage_migration import run
+from mooring.apiserver.store.contract import Entry
 from mooring.model.kubernetes_version import V1_35
 from tests.api.conversion import V1, V2, a_widget, converting, switch_storage, widgets
 from tests.api.definitions import created, define, put_definition
-from tests.fakes.api import ApiUnderTest, running_api
+from tests.fakes.api import ApiUnderTest, Doc, running_api
 from tests.fakes.clock import settle
 from tests.fakes.definitions import DEFINITIONS
 from tests.fakes.objects import (
@@ -23,6 +29,7 @@ from tests.fakes.objects import (
 from tests.fakes.waiting import until
 from tests.fakes.webhook_server import WebhookServer, webhook_server
 
+VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 WIDGETS = f"{DEFINITIONS}/widgets.example.com"
 TABLE = "example.com/widgets"
 
@@ -38,6 +45,24 @@ async def hook(tmp_path: Path) -> AsyncIterator[WebhookServer]:
 async def closed(api: ApiUnderTest) -> AsyncIterator[None]:
     yield
     await api.parts.backend.webhooks.close()
+
+
+def judging(client: Doc) -> Doc:
+    """A webhook that is asked about every write of a widget."""
+    rule = {
+        "operations": ["*"],
+        "apiGroups": ["example.com"],
+        "apiVersions": ["*"],
+        "resources": ["widgets"],
+    }
+    webhook = {
+        "name": "one.example.com",
+        "clientConfig": client,
+        "rules": [rule],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    return {"metadata": {"name": "one"}, "webhooks": [webhook]}
 
 
 async def ended(api: ApiUnderTest, name: str = "m") -> dict[str, tuple[str, str]]:
@@ -119,6 +144,41 @@ async def test_a_definition_that_changes_meanwhile_keeps_its_stored_versions(
     assert (await api.get(WIDGETS)).doc["status"]["storedVersions"] == ["v1", "v2"]
 
 
+@pytest.mark.parametrize("is_new", [True, False], ids=["created", "changed"])
+async def test_a_write_that_a_webhook_holds_until_it_is_over_comes_in_no_older_version(
+    api: ApiUnderTest, hook: WebhookServer, *, is_new: bool
+) -> None:
+    await define(api, widgets(hook.by_url))
+    if not is_new:
+        await created(api, V1, a_widget("v1", size=3))
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def respond(review: Doc) -> Doc:
+        if "objects" in review:
+            return converting(review)
+        if not asked.is_set():  # the first is the one that is held
+            asked.set()
+            await answered.wait()
+        return {"allowed": True}
+
+    hook.respond = respond
+    await created(api, VALIDATING, judging(hook.by_url))
+    writing = asyncio.create_task(
+        api.post(V1, a_widget("v1", size=3))
+        if is_new
+        else api.patch(f"{V1}/w", {"spec": {"other": "x"}})
+    )
+    await asked.wait()
+    await switch_storage(api, "v2")
+    await api.post(MIGRATIONS, a_migration())
+    assert (await ended(api))["Succeeded"][0] == "True"
+    assert (await api.get(WIDGETS)).doc["status"]["storedVersions"] == ["v2"]
+    answered.set()
+    written = await writing
+    assert written.code == 429, written.text
+    assert b"v1" not in stored_as(api).values()
+
+
 async def test_a_webhook_that_is_away_holds_it_up(api: ApiUnderTest, hook: WebhookServer) -> None:
     await define(api, widgets(hook.by_url))
     await created(api, V1, a_widget("v1", size=3))
@@ -139,6 +199,26 @@ async def test_a_webhook_that_is_away_holds_it_up(api: ApiUnderTest, hook: Webho
     hook.respond = converting
     await api.clock.advance(60)
     assert (await ended(api))["Succeeded"][0] == "True"
+
+
+async def test_it_has_succeeded_since_its_end(api: ApiUnderTest, hook: WebhookServer) -> None:
+    await define(api, widgets(hook.by_url))
+    await created(api, V1, a_widget("v1", size=3))
+    await switch_storage(api, "v2")
+    answered = asyncio.Event()
+
+    async def respond(review: Doc) -> Doc:
+        await answered.wait()
+        return converting(review)
+
+    hook.respond = respond
+    await api.post(MIGRATIONS, a_migration())
+    await until(lambda: bool(hook.asked))
+    await api.clock.advance(20)
+    answered.set()
+    assert (await ended(api))["Succeeded"][0] == "True"
+    running, succeeded = (await api.get(f"{MIGRATIONS}/m")).doc["status"]["conditions"]
+    assert succeeded["lastTransitionTime"] == running["lastTransitionTime"]
 
 
 async def test_an_object_that_may_not_be_written_ends_it(api: ApiUnderTest) -> None:
@@ -162,6 +242,21 @@ async def test_an_object_that_may_not_be_written_ends_it(api: ApiUnderTest) -> N
     assert (await api.get(WIDGETS)).doc["status"]["storedVersions"] == ["v1", "v2"]
 
 
+async def test_others_have_their_turn_after_each_object(api: ApiUnderTest) -> None:
+    definition = widgets({})
+    definition["spec"]["conversion"] = {"strategy": "None"}
+    await define(api, definition)
+    for number in range(40):
+        await created(api, V1, a_widget("v1", f"w{number}", size=number))
+    await switch_storage(api, "v2")
+    await api.post(MIGRATIONS, a_migration())
+    written = [list(stored_as(api).values()).count(b"v2")]
+    while written[-1] < 40:
+        await api.parts.backend.turns.next()
+        written.append(list(stored_as(api).values()).count(b"v2"))
+    assert max(after - before for before, after in pairwise(written)) <= 2
+
+
 async def test_objects_of_built_in_kinds_get_the_defaults_of_today(api: ApiUnderTest) -> None:
     assert (await api.post(PODS, a_pod("web"))).code == 201
     await api.post(MIGRATIONS, a_migration(group="", resource="pods"))
@@ -173,6 +268,35 @@ async def test_two_of_one_resource_take_turns(api: ApiUnderTest) -> None:
         await api.post(MIGRATIONS, a_migration(name, group="", resource="configmaps"))
     for name in ("one", "two"):
         assert (await ended(api, name))["Succeeded"][0] == "True"
+
+
+async def test_those_of_other_resources_cost_nothing(
+    api: ApiUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def counted(kind: Kind, entry: Entry) -> Doc:
+        read.append(entry.name)
+        return decode(kind, entry)
+
+    monkeypatch.setattr(run, "decode", counted)
+    for number in range(50):
+        await api.post(MIGRATIONS, a_migration(f"m{number}", resource=f"things{number}"))
+    await api.clock.advance(61)
+    for number in range(50):
+        assert "Failed" in await ended(api, f"m{number}")
+    assert max(map(read.count, set(read))) < 60  # as often as it is looked at
+
+
+async def test_one_made_anew_for_another_resource_is_that_ones(api: ApiUnderTest) -> None:
+    await api.post(MIGRATIONS, a_migration(resource="things"))
+    await settle()
+    assert (await api.delete(f"{MIGRATIONS}/m")).code == 200
+    await api.post(MIGRATIONS, a_migration(group="", resource="configmaps"))
+    assert (await ended(api))["Succeeded"][0] == "True"
+    await api.post(MIGRATIONS, a_migration("next", resource="things"))
+    await api.clock.advance(61)
+    assert "Failed" in await ended(api, "next")
 
 
 async def test_a_resource_that_nobody_defines_is_waited_for_a_while(api: ApiUnderTest) -> None:

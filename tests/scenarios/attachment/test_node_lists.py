@@ -102,3 +102,13 @@ async def test_a_node_that_changes_meanwhile_is_read_and_told_again(cluster: Clu
         await cluster.patch(f"{NODES}/n1", {"metadata": {"labels": {"a": "b"}}})
         await cluster.passes(5)
         assert await cluster.reported("n1") == ["pv1"]
+
+
+async def test_a_node_that_cannot_be_told_is_tried_less_and_less(cluster: Cluster) -> None:
+    await cluster.node()
+    await cluster.volume("pv1")
+    async with cluster.controller() as running:
+        running.client.refusals["patch Node n1"] = [Forbidden("no")] * 10_000
+        await cluster.pod()
+        await cluster.passes(60)
+        assert running.calls.count("patch Node n1") <= 20

@@ -42,16 +42,34 @@ def at_once(coroutine: Coroutine[Any, Any, T]) -> T:
     raise WouldWait
 
 
-async def write_decided(store: Store, table: str, name: str, decide: AsyncDecide) -> Entry | None:
-    """Write what `decide` says. Raises: Conflict when others are faster again and again."""
+def _nothing() -> None:
+    """Nothing but the object can have changed meanwhile."""
+
+
+async def write_decided(
+    store: Store,
+    table: str,
+    name: str,
+    decide: AsyncDecide,
+    check_late: Callable[[], None] = _nothing,
+) -> Entry | None:
+    """Write what `decide` says, unless `check_late`, which is asked with the write, raises.
+
+    Raises: Conflict when others are faster again and again.
+    """
+
+    def decide_at_once(entry: Entry | None) -> Change:
+        check_late()
+        return at_once(decide(entry))
+
     try:
-        return await store.write(table, name, lambda entry: at_once(decide(entry)))
+        return await store.write(table, name, decide_at_once)
     except WouldWait:
         seen = store.get(table, name)
     for _ in range(MOST_TRIES):
         change = await decide(seen)
         try:
-            return await store.write(table, name, _if_still(seen, change))
+            return await store.write(table, name, _if_still(seen, change, check_late))
         except _Moved as moved:
             seen = moved.newest
     raise Conflict(
@@ -59,8 +77,11 @@ async def write_decided(store: Store, table: str, name: str, decide: AsyncDecide
     )
 
 
-def _if_still(seen: Entry | None, change: Change) -> Callable[[Entry | None], Change]:
+def _if_still(
+    seen: Entry | None, change: Change, check_late: Callable[[], None]
+) -> Callable[[Entry | None], Change]:
     def decide(newest: Entry | None) -> Change:
+        check_late()
         if (newest and newest.revision) != (seen and seen.revision):
             raise _Moved(newest)
         return change

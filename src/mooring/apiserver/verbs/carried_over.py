@@ -79,4 +79,6 @@ def _items(message: str, keys: Sequence[str], before: list[Doc], now: list[Doc])
 
 
 def _identity(item: Doc, keys: Sequence[str]) -> Hashable:
-    return tuple(item.get(key) for key in keys)
+    """What another release stored under a key may be anything."""
+    values = (item.get(key) for key in keys)
+    return tuple(value if isinstance(value, str | int) else None for value in values)

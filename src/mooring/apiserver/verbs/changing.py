@@ -21,6 +21,7 @@ from mooring.apiserver.verbs.answering import answer_doc, answer_entry
 from mooring.apiserver.verbs.at_once import write_decided
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.stored_size import check_stored
+from mooring.errors import TooManyRequests
 from mooring.model.document import Doc
 
 Prepare = Callable[[Doc], Coroutine[Any, Any, Doc | None]]
@@ -71,7 +72,13 @@ async def write_change(backend: Backend, call: Call, prepare: Prepare) -> Change
         shown = await conversions.as_shown(kind, stored)
         return change_of(kind, stored, entry)
 
-    entry = await write_decided(backend.store, kind.store_table, call.store_name, decide)
+    entry = await write_decided(
+        backend.store,
+        kind.store_table,
+        call.store_name,
+        decide,
+        check_late=lambda: check_storage(backend, kind),
+    )
     assert entry is not None  # noqa: S101  decide refuses what is absent
     if gone is not None:
         return Changed(entry, gone)
@@ -132,6 +139,23 @@ def is_outdated(kind: Kind, entry: Entry) -> bool:
     then an update that changes nothing stores it anew."""
     stored = kind.stored_as
     return stored is not None and stored_version(stored, entry) != stored.storage
+
+
+def check_storage(backend: Backend, kind: Kind) -> None:
+    """While webhooks were asked, the definition may have begun to store objects in another version.
+
+    Whoever migrates to that one has looked already: what came in the older one later would be
+    lost with it. Raises: TooManyRequests.
+    """
+    if kind.stored_as is None:
+        return
+    now = backend.kinds.of_table(kind.store_table)
+    if now is None or now.stored_as is None or now.stored_as.storage == kind.stored_as.storage:
+        return
+    raise TooManyRequests(
+        f"the version that {kind.plural}.{kind.group} are stored in has changed: please try again",
+        retry_after=1,
+    )
 
 
 def stored_form(kind: Kind, doc: Doc) -> Put:

@@ -22,7 +22,7 @@ from mooring.apiserver.verbs.before_write import (
     prepare_new,
     single_owners,
 )
-from mooring.apiserver.verbs.changing import stored_form
+from mooring.apiserver.verbs.changing import check_storage, stored_form
 from mooring.apiserver.verbs.decoding import body_options, decode_body, with_warnings
 from mooring.apiserver.verbs.stored_size import check_stored
 from mooring.errors import AlreadyExists
@@ -91,6 +91,7 @@ async def store_new(backend: Backend, call: Call, doc: Doc) -> Entry:
     def decide(existing: Entry | None) -> Put:
         refuse_existing(kind, existing)
         _refuse_late(backend, call, doc)
+        check_storage(backend, kind)
         return stored
 
     entry = await backend.store.write(kind.store_table, name, decide)

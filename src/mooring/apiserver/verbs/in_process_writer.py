@@ -20,7 +20,12 @@ from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.verbs.at_once import write_decided
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.before_write import prepare_change, single_owners
-from mooring.apiserver.verbs.changing import change_of, is_outdated, last_state
+from mooring.apiserver.verbs.changing import (
+    change_of,
+    check_storage,
+    is_outdated,
+    last_state,
+)
 from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.delete import DeleteOptions, delete_object
 from mooring.apiserver.verbs.merging import merged
@@ -95,7 +100,11 @@ class InProcessWriter:
             return change_of(kind, stored, entry)
 
         entry = await write_decided(
-            self._backend.store, kind.store_table, store_name(kind, namespace, name), decide
+            self._backend.store,
+            kind.store_table,
+            store_name(kind, namespace, name),
+            decide,
+            check_late=lambda: check_storage(self._backend, kind),
         )
         assert entry is not None  # noqa: S101  decide refuses what is absent
         return entry

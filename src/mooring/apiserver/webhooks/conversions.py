@@ -45,6 +45,7 @@ from mooring.host.blocking import in_thread
 from mooring.model.document import Doc
 
 SECONDS = 30.0  # for one question, as upstream has it
+LOOK_AT_ONCE = 1000  # entries of which it is asked whether they are converted, in about 1 ms
 
 _Key = tuple[Kind, str, int]  # name and revision of an entry, in the version of the kind
 _Found = dict[_Key, Entry]
@@ -73,9 +74,9 @@ class Conversions:
 
     def known(self, kind: Kind, entries: Sequence[Entry]) -> Sequence[Entry] | None:
         """The entries as `kind` shows them, if nobody has to be asked for it."""
-        stored = kind.stored_as
-        if stored is None or stored.webhook is None or are_stored_as(kind, entries):
+        if _needs_nobody(kind, entries):
             return entries
+        stored = _stored(kind)
         out: list[Entry] = []
         for entry in entries:
             shown = self._find(kind, stored, entry)
@@ -85,11 +86,14 @@ class Conversions:
         return out
 
     async def readable(self, kind: Kind, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """The entries as `kind` shows them; waits only if its webhook has to be asked.
+        """The entries as `kind` shows them; waits only if its webhook has to be asked, or if
+        there are many.
 
         Raises: ServerError when it does not convert them all.
         """
-        found = self.known(kind, entries)
+        if _needs_nobody(kind, entries):
+            return entries
+        found = self.known(kind, entries) if len(entries) <= LOOK_AT_ONCE else None
         if found is not None:
             return found
         await round_trip()  # so that `at_once` sees that this takes a while
@@ -168,29 +172,40 @@ class Conversions:
 
     async def _convert_entries(self, kind: Kind, entries: Sequence[Entry]) -> Sequence[Entry]:
         found: _Found = {}
-        missing = self._take_known(kind, entries, found)
+        missing = await self._take_known(kind, entries, found)
         for task in {self._under_way[key] for key in missing if key in self._under_way}:
             with suppress(ApiError):  # its own fault, perhaps: what is missing then is asked again
                 found.update(await asyncio.shield(task))
-        missing = self._take_known(kind, entries, found)
+        missing = await self._take_known(kind, missing.values(), found)
         for task in self._begin(kind, list(missing.values())):
             found.update(await asyncio.shield(task))
-        return [found[kind, entry.name, entry.revision] for entry in entries]
+        shown: list[Entry] = []
+        async for some in self._in_slices(entries):
+            shown += [found[kind, entry.name, entry.revision] for entry in some]
+        return shown
 
-    def _take_known(self, kind: Kind, entries: Iterable[Entry], found: _Found) -> _Found:
+    async def _take_known(self, kind: Kind, entries: Iterable[Entry], found: _Found) -> _Found:
         """What is still to be converted; the rest is put into `found`."""
         stored = _stored(kind)
         missing: _Found = {}
-        for entry in entries:
-            key = (kind, entry.name, entry.revision)
-            if key in found:
-                continue
-            known = self._find(kind, stored, entry)
-            if known is None:
-                missing[key] = entry
-            else:
-                found[key] = known
+        async for some in self._in_slices(list(entries)):
+            for entry in some:
+                key = (kind, entry.name, entry.revision)
+                if key in found:
+                    continue
+                known = self._find(kind, stored, entry)
+                if known is None:
+                    missing[key] = entry
+                else:
+                    found[key] = known
         return missing
+
+    async def _in_slices(self, entries: Sequence[Entry]) -> AsyncIterator[Sequence[Entry]]:
+        working = self._turns.slice()
+        for start in range(0, len(entries), LOOK_AT_ONCE):
+            if working.is_over:
+                await working.pause()
+            yield entries[start : start + LOOK_AT_ONCE]
 
     def _begin(self, kind: Kind, entries: list[Entry]) -> list[_Task]:
         return [self._own(kind, batch) for batch in _batches(entries)]
@@ -229,7 +244,10 @@ class Conversions:
                 docs.append(doc)
             converted = await self._ask(kind, webhook, docs, kind.api_version)
         found: _Found = {}
+        working = self._turns.slice()
         for entry, doc in zip(batch, converted, strict=True):
+            if working.is_over:
+                await working.pause()
             key = (kind, entry.name, entry.revision)
             found[key] = _entry(kind, entry, doc)
             self._keep(key, found[key])
@@ -283,6 +301,11 @@ class Conversions:
         except TimeoutError:
             told = out_of_time(webhook.client, SECONDS)
             raise ServerError(f"{named} failed: {told}") from None
+
+
+def _needs_nobody(kind: Kind, entries: Sequence[Entry]) -> bool:
+    stored = kind.stored_as
+    return stored is None or stored.webhook is None or are_stored_as(kind, entries)
 
 
 def _named(api_version: str, kind: Kind) -> str:

@@ -51,6 +51,7 @@ Waiter = asyncio.Future[Node | None]
 class _LastWrite(msgspec.Struct, frozen=True):
     ended: float  # monotonic
     took: float  # seconds
+    is_done: bool  # else it was refused, or its answer lost
 
 
 class NodeReports:
@@ -127,7 +128,9 @@ class NodeReports:
         self._served.discard(node)
 
     async def reconcile(self, key: Key) -> Verdict:
-        if (wait := self._pause(key.name)) > 0:
+        last = self._written.get(key.name)
+        is_retry = last is not None and not last.is_done  # the queue has made the pause
+        if not is_retry and (wait := self._pause(key.name)) > 0:
             return Again(wait)
         waiters = self._waiting.pop(key.name, [])
         try:
@@ -172,12 +175,13 @@ class NodeReports:
             {"name": name, "devicePath": device} for name, device in sorted(wanted.items())
         ]
         change = {"status": {"volumesAttached": shown or None}}
-        began = self._clock.monotonic()
+        began, is_done = self._clock.monotonic(), False
         try:
             written = await self._client.patch(node, change, Part.STATUS)
+            is_done = True
         finally:
             ended = self._clock.monotonic()
-            self._written[node.name] = _LastWrite(ended, ended - began)
+            self._written[node.name] = _LastWrite(ended, ended - began, is_done)
         self._nodes.fold(written)
         return written
 

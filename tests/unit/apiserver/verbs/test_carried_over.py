@@ -32,6 +32,11 @@ CASES: dict[str, tuple[Doc, Doc, Doc]] = {
         {"spec": {"imagePullSecrets": [{"name": "a"}]}},
         {"spec": {"imagePullSecrets": [{"name": "a"}]}},
     ),
+    "an item with something else under its key": (
+        {"spec": {"containers": [{"name": ["a"], "later": 1}, {"name": {}, "later": 2}]}},
+        {"spec": {"containers": [{"name": "a"}]}},
+        {"spec": {"containers": [{"name": "a"}]}},
+    ),
     "labels are known, whatever their names": (
         {"metadata": {"labels": {"a": "b"}}},
         {"metadata": {"labels": {}}},

@@ -13,7 +13,7 @@ from mooring.apiserver.custom.kinds_of import kinds_of
 from mooring.apiserver.documents.document import decode, decode_as_stored, to_put
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.limits.budgets import MOST_CONVERSIONS
-from mooring.apiserver.limits.turns import Turns
+from mooring.apiserver.limits.turns import Turns, round_trip
 from mooring.apiserver.store.contract import Entry
 from mooring.apiserver.verbs.at_once import WouldWait, at_once
 from mooring.apiserver.webhooks import conversions as module
@@ -209,3 +209,28 @@ async def test_closing_ends_what_is_under_way() -> None:
     await conversions.close()
     with pytest.raises(asyncio.CancelledError):
         await waiting
+
+
+class HastyClock(VirtualClock):
+    """On which every look takes a second: each slice is over when it is asked."""
+
+    def monotonic(self) -> float:
+        self._looks = getattr(self, "_looks", 0) + 1
+        return super().monotonic() + self._looks
+
+
+@pytest.mark.parametrize("is_kept", [False, True], ids=["asked for", "kept"])
+async def test_of_a_long_list_others_wait_for_a_part(
+    monkeypatch: pytest.MonkeyPatch, *, is_kept: bool
+) -> None:
+    monkeypatch.setattr(module, "LOOK_AT_ONCE", 10)
+    conversions = Conversions(PlayedWebhook(renaming), Turns(HastyClock()))
+    kind, entries = kinds()["v2"], [an_entry(f"w{number:02}") for number in range(100)]
+    if is_kept:
+        await conversions.readable(kind, entries)
+    reading, rounds = asyncio.create_task(conversions.readable(kind, entries)), 0
+    while not reading.done():
+        await round_trip()
+        rounds += 1
+    assert [shown.name for shown in reading.result()] == [entry.name for entry in entries]
+    assert rounds > (20 if is_kept else 500)  # also for each object, before and after it is made

@@ -5,6 +5,8 @@ What is always true:
 - One migration of a resource runs at a time, the oldest first; what has ended is left alone.
 - A definition loses its older stored versions only after a migration that succeeded, and only if
   it is still the definition that the migration began with.
+- Of what has ended nothing is said any more but that: several servers on one etcd carry the same
+  migrations out, and a slow one must not undo what a quick one has said, nor speak of the next.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +17,7 @@ from mooring.apiserver.kinds.definition.conditions import conditions
 from mooring.apiserver.kinds.definition.stored_versions import storage_version
 from mooring.apiserver.kinds.storage_version_migration import (
     FAILED,
+    LONGEST_MESSAGE,
     RUNNING,
     SUCCEEDED,
     conditions_of,
@@ -96,6 +99,8 @@ class Count(msgspec.Struct, frozen=True):
 
 def running(migration: Doc, now: str, count: Count | None = None, trouble: str = "") -> Doc:
     """With the condition that says how far it is."""
+    if has_ended(migration):
+        return migration
     text = "The migration is running"
     if count is not None and count.total:
         if count.left:
@@ -109,17 +114,23 @@ def running(migration: Doc, now: str, count: Count | None = None, trouble: str =
 
 def marked(migration: Doc, version: int) -> Doc:
     """What was written later need not be written anew."""
+    if has_ended(migration):
+        return migration
     status = {**(migration.get("status") or {}), "resourceVersion": str(version)}
     return {**migration, "status": status}
 
 
 def succeeded(migration: Doc, now: str, count: Count) -> Doc:
+    if has_ended(migration):
+        return migration
     reason = "StorageVersionMigrationSucceeded"
     done = _condition(SUCCEEDED, "True", reason, "Migration completed")
     return _with(running(migration, now, count), done, now)
 
 
 def failed(migration: Doc, now: str, why: str, count: Count | None = None) -> Doc:
+    if has_ended(migration):
+        return migration
     if count is not None:
         migration = running(migration, now, count)
         why = f"{count.left}/{count.total} not yet migrated. {why}"
@@ -139,7 +150,9 @@ def _with(migration: Doc, wanted: Doc, now: str) -> Doc:
 
 
 def _condition(kind: str, status: str, reason: str, message: str) -> Doc:
-    return {"type": kind, "status": status, "reason": reason, "message": message}
+    """What is wrong with an object may be as long as the object."""
+    short = message.encode()[:LONGEST_MESSAGE].decode(errors="ignore")
+    return {"type": kind, "status": status, "reason": reason, "message": short}
 
 
 def _set(known: Sequence[Doc] | Iterable[Doc], wanted: Doc, now: str) -> list[Doc]:
@@ -161,17 +174,22 @@ def _set(known: Sequence[Doc] | Iterable[Doc], wanted: Doc, now: str) -> list[Do
 
 def migrating(definition: Doc, name: str, now: str) -> Doc:
     """While the migration of that name runs."""
-    told = _condition(MIGRATING, "True", _IS_RUNNING, f"Migration {name} is running")
+    told = _condition(MIGRATING, "True", _IS_RUNNING, _text_while(name))
     return _definition_with(definition, told, now)
 
 
-def migrated(definition: Doc, now: str, *, succeeded: bool) -> Doc:
-    """After it: without its older stored versions, if nobody has changed it meanwhile."""
+def migrated(definition: Doc, name: str, now: str, *, succeeded: bool) -> Doc:
+    """After it: without its older stored versions, if nobody has changed it meanwhile. Unchanged
+    when it does not speak of that migration: another server was faster, and may be at the next.
+    """
+    known = _find_migrating(definition)
+    if known is None or known.get("message") != _text_while(name):
+        return definition
     if not succeeded:
         told = _condition(MIGRATING, "False", "MigrationFailed", "The migration has failed")
         return _definition_with(definition, told, now)
     text = "The migration has succeeded"
-    is_same = _observed(definition) == definition["metadata"].get("generation")
+    is_same = known.get("observedGeneration") == definition["metadata"].get("generation")
     if is_same:
         text += " and the stored versions have been updated"
     else:
@@ -183,9 +201,12 @@ def migrated(definition: Doc, now: str, *, succeeded: bool) -> Doc:
     return after
 
 
-def _observed(definition: Doc) -> int | None:
-    found = [each for each in conditions(definition) if each.get("type") == MIGRATING]
-    return found[0].get("observedGeneration") if found else None
+def _text_while(name: str) -> str:
+    return f"Migration {name} is running"
+
+
+def _find_migrating(definition: Doc) -> Doc | None:
+    return next((each for each in conditions(definition) if each.get("type") == MIGRATING), None)
 
 
 def _definition_with(definition: Doc, wanted: Doc, now: str) -> Doc:

@@ -7,6 +7,7 @@ Keys are resources, as `plural.group`.
 """
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
@@ -46,7 +47,8 @@ from mooring.model.document import Doc
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Again, Settled, Verdict, serve
 
-AT_ONCE = 32  # objects written before others have their turn
+AT_ONCE = 32  # objects that are being written
+LOOK_AT_ONCE = 1000  # of which it is asked in which version they are stored
 WORKERS = 2  # resources that are migrated at the same time
 UNKNOWN_SECONDS = 60.0  # for which a migration waits for its resource to be defined
 LOOK_SECONDS = 5.0
@@ -67,33 +69,48 @@ class StorageMigrations:
         self._backend = backend
         self._writer = writer
         self.queue: KeyedQueue[str] = KeyedQueue(backend.clock, AGAIN)
+        self._turn = asyncio.Lock()
+        self._names: dict[str, set[str]] = {}  # of migrations in the store, by key
 
     async def run(self) -> None:
         """Carry migrations out until cancelled."""
         with Follower(
             self._backend.store,
             self._backend.kinds,
-            lambda kind, entry: self._wake(decode(kind, entry)),
-            lambda kind, event: self._wake(decode(kind, event.entry)),
+            lambda _, entry: self._wake(entry),
+            lambda _, event: self._wake(event.entry),
             lambda kind: kind.resource == STORAGE_VERSION_MIGRATION.resource,
         ):
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(WORKERS):
                     tasks.create_task(serve(self.queue, self._reconcile))
 
-    def _wake(self, migration: Doc) -> None:
-        self.queue.add(_key(migration))
+    def _wake(self, entry: Entry) -> None:
+        key = _key(decode(STORAGE_VERSION_MIGRATION, entry))
+        self._names.setdefault(key, set()).add(entry.name)
+        self.queue.add(key)
 
     async def _reconcile(self, key: str) -> Verdict:
         """Raises: MooringError, when it is to be tried again."""
-        table = STORAGE_VERSION_MIGRATION.store_table
-        entries = self._backend.store.range(table).entries
-        found = (decode(STORAGE_VERSION_MIGRATION, entry) for entry in entries)
         verdict: Verdict = Settled()
-        for step in decide.decide(one for one in found if _key(one) == key):
+        for step in decide.decide(self._look(key)):
             told = await self._carry_out(key, step)
             verdict = told if isinstance(told, Again) else verdict
         return verdict
+
+    def _look(self, key: str) -> list[Doc]:
+        """The migrations of one resource as they are now; there may be very many of others."""
+        found: list[Doc] = []
+        for name in tuple(self._names.get(key, ())):
+            entry = self._backend.store.get(STORAGE_VERSION_MIGRATION.store_table, name)
+            migration = None if entry is None else decode(STORAGE_VERSION_MIGRATION, entry)
+            if migration is not None and _key(migration) == key:
+                found.append(migration)
+            else:  # gone, or made anew for another resource
+                self._names[key].discard(name)
+        if not found:
+            self._names.pop(key, None)
+        return found
 
     async def _carry_out(self, key: str, step: Step) -> Verdict:
         now, name = self._backend.now(), step.migration["metadata"]["name"]
@@ -106,7 +123,7 @@ class StorageMigrations:
             case Migrate():
                 return await self._migrate(key, step)
             case Finish():
-                told = partial(decide.migrated, now=now, succeeded=step.succeeded)
+                told = partial(decide.migrated, name=name, now=now, succeeded=step.succeeded)
                 await self._define(key, told)
                 await self._tell(name, partial(decide.finished, now=now))
         return Settled()
@@ -114,7 +131,7 @@ class StorageMigrations:
     async def _mark(self, key: str, step: Mark) -> Verdict:
         """From which version on objects need not be written anew."""
         metadata, now = step.migration["metadata"], self._backend.now()
-        kind = self._find(key)
+        kind = self._find_kind(key)
         if kind is None:
             since = datetime.fromisoformat(metadata["creationTimestamp"])
             if (self._backend.clock.now() - since).total_seconds() < UNKNOWN_SECONDS:
@@ -133,13 +150,14 @@ class StorageMigrations:
 
     async def _migrate(self, key: str, step: Migrate) -> Verdict:
         """Raises: ApiError, StoreError, which are over some time."""
-        name, now = step.migration["metadata"]["name"], self._backend.now()
-        kind = self._find(key)
+        name = step.migration["metadata"]["name"]
+        kind = self._find_kind(key)
         if kind is None:
             why = "migration encountered unhandled error: unable to obtain GVR from discovery"
-            await self._tell(name, partial(decide.failed, now=now, why=why))
+            await self._tell(name, partial(decide.failed, now=self._backend.now(), why=why))
             return Settled()
         done = await self._rewrite(kind, step.version)
+        now = self._backend.now()  # it has taken its time
         if done.failed is not None:
             why = f"migration encountered unhandled error: {done.failed}"
             told = partial(decide.failed, now=now, why=why, count=done.count)
@@ -162,7 +180,7 @@ class StorageMigrations:
         store = self._backend.store
         await store.catch_up()
         entries = store.range(kind.store_table).entries
-        old = [one for one in entries if one.revision <= version or is_outdated(kind, one)]
+        old = await self._find(kind, entries, version)
         left, passing = len(old), None
         for start in range(0, len(old), AT_ONCE):
             some = old[start : start + AT_ONCE]
@@ -181,13 +199,24 @@ class StorageMigrations:
                         raise end
             if passing is not None:
                 break
-            await self._backend.turns.next()
         if not left:
-            now = store.range(kind.store_table).entries
-            left = sum(1 for one in now if is_outdated(kind, one))
+            left = len(await self._find(kind, store.range(kind.store_table).entries, 0))
         return _Migrated(Count(left, len(entries)), passing=passing)
 
+    async def _find(self, kind: Kind, entries: Sequence[Entry], version: int) -> list[Entry]:
+        """Those that are no newer than that, and those that are stored in another version."""
+        found: list[Entry] = []
+        working = self._backend.turns.slice()
+        for start in range(0, len(entries), LOOK_AT_ONCE):
+            if working.is_over:
+                await working.pause()
+            some = entries[start : start + LOOK_AT_ONCE]
+            found += [one for one in some if one.revision <= version or is_outdated(kind, one)]
+        return found
+
     async def _rewrite_one(self, kind: Kind, entry: Entry) -> None:
+        async with self._turn:  # each may be large; who waits for a slice waits for one of them
+            await self._backend.turns.next()
         namespace, _, name = entry.name.rpartition("/")
         await self._writer.merge(kind, namespace, name, str(entry.revision), [("", {})])
 
@@ -198,7 +227,7 @@ class StorageMigrations:
         """Tell the definition of the resource, if it has one."""
         await self._writer.replace(DEFINITION, "", key, edit)
 
-    def _find(self, key: str) -> Kind | None:
+    def _find_kind(self, key: str) -> Kind | None:
         """The kind to write by: that of the storage version if it is served."""
         plural, _, group = key.partition(".")
         kinds = self._backend.kinds

@@ -21,7 +21,8 @@ class Witness:
         self._cluster = header.cluster_id
         self._revision = 0
         self._has_moved = asyncio.Event()
-        self.last: KeyValue | None = None  # of what was written, the newest that was seen
+        self.written: KeyValue | None = None  # of what was written, the newest that was seen
+        self.removed: KeyValue | None = None  # likewise of removals
         self.flaw: str | None = None
         self.note(header.revision)
 
@@ -67,26 +68,28 @@ class Witness:
             raise EtcdError(self.flaw)
         return header.cluster_id == self._cluster
 
-    def compare(self, last: KeyValue, found: KeyValue | None) -> None:
-        """`found` is what etcd says of `last` as of its revision: a backup that was restored may
-        have come further than what was seen before, but with other writes.
+    def compare(self, seen: KeyValue, found: KeyValue | None) -> None:
+        """`found` is what etcd says of what was `seen`, as of its revision: a backup that was
+        restored may have come further than what was seen before, but with other writes.
 
         Raises: EtcdError when it is not the same, for good.
         """
-        if found is not None and (found.mod_revision, found.value) == (
-            last.mod_revision,
-            last.value,
-        ):
+        if seen is self.removed:
+            is_same = found is None
+        else:
+            held = (found.mod_revision, found.value) if found is not None else None
+            is_same = held == (seen.mod_revision, seen.value)
+        if is_same:
             return
         self.flaw = (
-            f"what etcd holds of revision {last.mod_revision} is not what it held before: {_WAY}"
+            f"what etcd holds of revision {seen.mod_revision} is not what it held before: {_WAY}"
         )
         _log.warning("etcd went back", because=self.flaw)
         raise EtcdError(self.flaw)
 
     def begin(self, header: ResponseHeader) -> None:
         """Everything was read anew."""
-        self.last = None
+        self.written = self.removed = None
         self._cluster = header.cluster_id
         self.note(header.revision)
 

@@ -105,6 +105,7 @@ class EtcdStore(Timeline):
         except BaseException:
             await cluster.close()
             raise
+        witness.written = loaded.newest
         store = cls(cluster, layout, clock, witness, limits)
         store.load(loaded.tables, loaded.revision)
         store._start(compaction_interval)
@@ -203,6 +204,7 @@ class EtcdStore(Timeline):
             previous = newer[place] if place in newer else self.get(*place)
             self._unread.pop(place, None)
             if told.type == WireEvent.DELETE:
+                self._witness.removed = told.kv
                 if previous is None:
                     continue  # one that could not be read
                 entry = self._layout.restamped(previous, revision)
@@ -212,7 +214,7 @@ class EtcdStore(Timeline):
                 if found is None:
                     continue
                 entry = newer[place] = found
-                self._witness.last = told.kv
+                self._witness.written = told.kv
             taken.append(Event(revision, entry, previous, told.type == WireEvent.DELETE))
         if taken:
             self.apply(taken)
@@ -223,22 +225,23 @@ class EtcdStore(Timeline):
         return self._witness.check(header, known)
 
     async def check_past(self) -> None:
-        last = self._witness.last
-        if last is None:
-            return
-        try:
-            answer = await self._cluster.read(RANGE, read_key(last.key, last.mod_revision))
-        except Failed as failed:
-            if failed.text == COMPACTED:  # then so are the changes since: all is read anew
-                return
-            raise
-        self._witness.compare(last, answer.kvs[0] if answer.kvs else None)
+        for seen in (self._witness.written, self._witness.removed):
+            if seen is None:
+                continue
+            try:
+                answer = await self._cluster.read(RANGE, read_key(seen.key, seen.mod_revision))
+            except Failed as failed:
+                if failed.text == COMPACTED:  # the changes since may be, too: then all is read anew
+                    continue
+                raise
+            self._witness.compare(seen, answer.kvs[0] if answer.kvs else None)
 
     async def reload(self) -> None:
         loaded = await load(self._cluster, self._layout, is_followed=True)
         for attempt in self._attempts.values():
             attempt.is_unwatched = True
         self._witness.begin(loaded.header)
+        self._witness.written = loaded.newest
         self._unread.clear()
         self.restart(loaded.tables, loaded.revision)
 

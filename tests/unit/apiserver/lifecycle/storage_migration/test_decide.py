@@ -4,6 +4,10 @@ from typing import Any
 
 import pytest
 
+from mooring.apiserver.kinds.storage_version_migration import (
+    LONGEST_MESSAGE,
+    STORAGE_VERSION_MIGRATION,
+)
 from mooring.apiserver.lifecycle.storage_migration.decide import (
     Begin,
     Count,
@@ -104,10 +108,24 @@ def test_what_it_says_when_it_has_failed() -> None:
     ]
 
 
+def test_what_it_says_may_be_written_back_however_long_the_trouble_is() -> None:
+    long = "ü" * LONGEST_MESSAGE
+    for doc in (running(RUNNING, NOW, Count(1, 3), long), failed(MARKED, NOW, long)):
+        assert not list(STORAGE_VERSION_MIGRATION.validate_status(doc, doc))
+
+
 def test_since_when_is_kept_while_the_status_is() -> None:
     more = running(RUNNING, LATER, Count(1, 2))
     assert more["status"]["conditions"][0]["lastTransitionTime"] == NOW
     assert finished(DONE, LATER)["status"]["conditions"][0]["lastTransitionTime"] == LATER
+
+
+@pytest.mark.parametrize("ended", [DONE, GONE_WRONG, finished(DONE, NOW)])
+def test_of_what_has_ended_a_slower_server_says_nothing(ended: Doc) -> None:
+    assert running(ended, LATER, Count(1, 3)) == ended
+    assert marked(ended, 99) == ended
+    assert succeeded(ended, LATER, Count(0, 3)) == ended
+    assert failed(ended, LATER, "why", Count(1, 3)) == ended
 
 
 def a_definition(generation: int = 4) -> Doc:
@@ -121,7 +139,7 @@ def a_definition(generation: int = 4) -> Doc:
 def test_a_definition_loses_its_older_versions_after_a_success() -> None:
     during = migrating(a_definition(), "m", NOW)
     assert during["status"]["storedVersions"] == ["v1", "v2"]
-    after = migrated(during, LATER, succeeded=True)
+    after = migrated(during, "m", LATER, succeeded=True)
     assert after["status"]["storedVersions"] == ["v2"]
     assert after["status"]["conditions"] == [
         {"type": "Established", "status": "True"},
@@ -139,7 +157,7 @@ def test_a_definition_loses_its_older_versions_after_a_success() -> None:
 def test_a_definition_that_was_changed_meanwhile_keeps_them() -> None:
     during = migrating(a_definition(), "m", NOW)
     during["metadata"]["generation"] = 5
-    after = migrated(during, LATER, succeeded=True)
+    after = migrated(during, "m", LATER, succeeded=True)
     assert after["status"]["storedVersions"] == ["v1", "v2"]
     assert after["status"]["conditions"][1]["message"] == (
         "The migration has succeeded but the stored versions have not been updated due to a "
@@ -148,6 +166,15 @@ def test_a_definition_that_was_changed_meanwhile_keeps_them() -> None:
 
 
 def test_a_definition_keeps_them_after_a_failure() -> None:
-    after = migrated(migrating(a_definition(), "m", NOW), LATER, succeeded=False)
+    after = migrated(migrating(a_definition(), "m", NOW), "m", LATER, succeeded=False)
     assert after["status"]["storedVersions"] == ["v1", "v2"]
     assert after["status"]["conditions"][1]["reason"] == "MigrationFailed"
+
+
+def test_a_slower_server_takes_no_versions_away_for_the_next_migration() -> None:
+    after = migrated(migrating(a_definition(), "m", NOW), "m", NOW, succeeded=True)
+    after["metadata"]["generation"] = 5
+    after["status"]["storedVersions"] = ["v2", "v3"]
+    assert migrated(after, "m", LATER, succeeded=True) == after
+    during = migrating(after, "next", NOW)
+    assert migrated(during, "m", LATER, succeeded=True) == during

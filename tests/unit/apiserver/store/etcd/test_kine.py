@@ -4,6 +4,7 @@ import asyncio
 
 from mooring.apiserver.store.etcd.kine import HOLE_SECONDS
 from mooring.apiserver.store.etcd.loading import SETTLED
+from mooring.apiserver.store.etcd.proto.etcd_pb2 import CompactionRequest
 from tests.fakes.clock import settle
 from tests.fakes.etcd.kine import KineData, tell_progress
 from tests.fakes.etcd.plain_layout import PlainLayout
@@ -100,3 +101,13 @@ async def test_a_creation_that_kine_refuses_without_saying_why_is_looked_up() ->
         assert "one at" in str(refusal)
         assert two.store.trouble is None
         assert two.store.get(CLAIMS, "a/x") == made
+
+
+async def test_a_server_starts_however_little_kine_retains() -> None:
+    data = KineData()
+    revisions = [a_row(data, "x") for _ in range(2 * SETTLED)]
+    data.compact(CompactionRequest(revision=revisions[-40]))
+    async with a_server(data) as one:
+        assert revisions[-40] <= one.store.oldest <= revisions[-25]
+        assert one.store.get(CLAIMS, "x") is not None
+        assert one.store.revision == data.revision

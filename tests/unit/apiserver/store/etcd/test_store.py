@@ -410,6 +410,30 @@ class TestRestored:
                 await one.store.write(CLAIMS, "a/y", put("v"))
             assert restored.revision == 11
 
+    @pytest.mark.parametrize("lost", ["nothing", "a write", "a removal"])
+    async def test_what_it_lost_alone_is_noticed(self, lost: str) -> None:
+        data, restored = Data(), Data()
+        key = PlainLayout().key(CLAIMS, "a/x")
+        async with a_server(data) as first:
+            await stored(first.store, CLAIMS, "a/x", "0")
+        (held,) = data.range(RangeRequest(key=key)).kvs
+        data.compact(CompactionRequest(revision=data.revision))  # a new server sees no changes
+        async with a_server(data) as one, a_server(restored) as other:
+            if lost != "a write":  # of what was there when the server started, else
+                restored.put(key, held.value)
+            if lost == "a removal":
+                await one.store.write(CLAIMS, "a/x", remove("last"))
+            for number in range(5):
+                await stored(other.store, CLAIMS, "a/y", str(number))
+            one.member.data = restored
+            one.member.cut_watches()
+            await one.clock.advance(1.0)
+            if lost == "nothing":
+                await one.store.catch_up()
+                return
+            with pytest.raises(EtcdError, match="restored from an older backup"):
+                await one.store.catch_up()
+
     async def test_it_is_noticed_over_a_restart_too(self, tmp_path: Path) -> None:
         data = Data()
         mark = tmp_path / "etcd-revision"
