@@ -34,6 +34,7 @@ DRIVER = "lvm-driver"
 TOOLS = (
     *("lvm", "fsadm", "bash", "mount", "umount", "blkid", "blockdev", "wipefs", "lsblk"),
     *("mke2fs", "e2fsck", "fsck", "resize2fs", "tune2fs"),
+    *("cut", "find", "head", "stat", "xargs"),  # of coreutils and findutils, which fsadm calls
 )
 LINKS = {
     "lvm": ("lvcreate", "lvremove", "lvextend", "lvs", "vgs", "pvs", "pvscan"),

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
@@ -114,19 +113,18 @@ def _wait(kubectl: Kubectl, *words: str) -> None:
     pytest.fail(f"not in time: kubectl {' '.join(words)}\n{pods}")
 
 
-@contextmanager
-def _explained(kubectl: Kubectl) -> Iterator[None]:
+@pytest.fixture
+def explained(request: pytest.FixtureRequest, kubectl: Kubectl) -> Iterator[None]:
     """What the cluster says of it, when it fails."""
-    try:
-        yield
-    except BaseException:
+    failed = request.session.testsfailed
+    yield
+    if request.session.testsfailed > failed:
         everywhere = kubectl.in_namespace("")
         print(everywhere.run("get", "events", "-A").out)  # noqa: T201
         print(everywhere.run("get", "pods,pvc,lvmvolumes,lvmnodes", "-A", "-o", "wide").out)  # noqa: T201
         for pod, container in PROGRAMS:
             named = ("-l", f"app={pod}", "-c", container, "--tail=30")
             print(everywhere.run("logs", "-n", "kube-system", *named).out)  # noqa: T201
-        raise
 
 
 def _allow(system: Kubectl) -> None:
@@ -149,7 +147,7 @@ def _class(published: Path) -> Doc:
     return first | {"volumeBindingMode": "WaitForFirstConsumer"}
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("installed", "explained")
 def test_its_published_manifests_serve_the_life_of_a_logical_volume(
     published: Path, pods: Pods, kubectl: Kubectl
 ) -> None:
@@ -158,8 +156,7 @@ def test_its_published_manifests_serve_the_life_of_a_logical_volume(
     eventually(lambda: kubectl.field(told, "csistoragecapacities", "-A") != "", "there is room")
     user = a_script("writer", volumes=[of_claim("data", "data")], container=mounting(data="/data"))
     started = monotonic()
-    with _explained(kubectl):
-        pods.ready(a_claim("data", "64Mi", storageClassName=name), user)
+    pods.ready(a_claim("data", "64Mi", storageClassName=name), user)
     print(f"a pod on a new logical volume: {monotonic() - started:.1f} s")  # noqa: T201
     volume = kubectl.field(".spec.volumeName", "pvc", "data")
     assert lvs("lv_size", group=GROUP) == [[volume, str(64 * MIB)]]
