@@ -123,7 +123,7 @@ def test_objects_move_from_sqlite_to_etcd(etcd: str, tmp_path: Path) -> None:
         server.stop()
     flags = ("--data-dir", str(server.data_dir), "--etcd-servers", etcd)
     told = done("migrate", "--from", "sqlite", "--to", "etcd", *flags)
-    assert "objects are in etcd now" in told
+    assert "objects are in etcd under /registry now" in told
     without = refused("apiserver", "--port", "0", "--data-dir", server.data_dir)
     assert without.startswith(f"the objects of {server.data_dir} are in etcd: run `mooring")
     moved = ApiServer(server.data_dir, "--etcd-servers", etcd).start()

@@ -57,7 +57,8 @@ def migrate(  # noqa: PLR0913, PLR0917  one argument per flag
         raise UsageError("--from and --to are the same: one is sqlite, the other etcd")
     run = to_etcd if to is Engine.ETCD else to_sqlite
     done = asyncio.run(run(data_dir, settings, RealClock()))
-    say(f"{done.objects} objects are in {to} now, at revision {done.revision}; all compared")
+    where = f"etcd under {settings.prefix}" if to is Engine.ETCD else "sqlite"
+    say(f"{done.objects} objects are in {where} now, at revision {done.revision}; all compared")
     if done.kept is not None:
         say(f"the old database is kept as {done.kept}")
     else:

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 from mooring.errors import UsageError
+from mooring.stack.etcd_prefix import find_prefix
 from mooring.upkeep.place import DATABASE, ETCD_REVISION, MIGRATED
 
 OURS = ("mooring.db", "mooring.db.lock", "tokens.json", "pki", "kubeconfig", "node")
@@ -40,7 +41,9 @@ def check_objects_are_here(directory: Path) -> None:
     """
     in_etcd = any((directory / name).exists() for name in (MIGRATED, ETCD_REVISION))
     if in_etcd and not (directory / DATABASE).exists():
+        prefix = find_prefix(directory)
+        where = "--etcd-servers ..." + (f" --etcd-prefix {prefix}" if prefix else "")
         raise UsageError(
-            f"the objects of {directory} are in etcd: run `mooring apiserver --etcd-servers ...`, "
-            "or bring them back with `mooring migrate --from etcd --to sqlite`"
+            f"the objects of {directory} are in etcd: run `mooring apiserver {where}`, "
+            f"or bring them back with `mooring migrate --from etcd --to sqlite {where}`"
         )

@@ -16,6 +16,7 @@ from mooring.host.blocking import in_thread
 from mooring.host.directory_lock import DirectoryLock
 from mooring.host.private_file import make_private_directory
 from mooring.stack.config import EtcdSettings
+from mooring.stack.etcd_prefix import check_prefix, remember_prefix
 from mooring.upkeep.place import DATABASE, ETCD_REVISION
 
 _log = log.get("mooring.etcd")
@@ -65,12 +66,13 @@ async def open_etcd(
 ) -> EtcdStore:
     """Waits a while for an etcd that starts just now. Raises: UsageError, UnreadableValue,
     EtcdError."""
+    await in_thread(check_prefix, data_dir, settings.prefix)
     layout = layout_of(kinds, settings.prefix)
     give_up = clock.monotonic() + START_SECONDS
     while True:
         cluster = await connect(settings, clock)
         try:
-            return await EtcdStore.open(
+            store = await EtcdStore.open(
                 cluster,
                 layout,
                 clock,
@@ -81,4 +83,7 @@ async def open_etcd(
             if clock.monotonic() >= give_up:
                 raise EtcdError(f"{error}; {REMEDY}") from error
             _log.warning("waits for etcd", because=error)
+        else:
+            await in_thread(remember_prefix, data_dir, settings.prefix)
+            return store
         await clock.sleep(AGAIN_SECONDS)

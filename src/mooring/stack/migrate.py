@@ -27,6 +27,7 @@ from mooring.errors import Damaged, EtcdError, HostError, UsageError
 from mooring.host.tree import remove_path
 from mooring.stack.config import EtcdSettings
 from mooring.stack.etcd import connect, layout_of, take_data_dir
+from mooring.stack.etcd_prefix import check_prefix, forget_prefix, remember_prefix
 from mooring.upkeep.place import DATABASE, ETCD_REVISION, MIGRATED
 
 UNFINISHED = "migrating"  # a directory for a database that is not complete
@@ -68,6 +69,7 @@ async def to_etcd(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Migra
             _check_same(tables, (await load(cluster, layout)).tables)
     finally:
         database.close()
+    remember_prefix(data_dir, settings.prefix)
     path.rename(kept)
     return Migrated(_count(tables), revision, kept)
 
@@ -83,10 +85,12 @@ async def to_sqlite(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Mig
     lock = take_data_dir(data_dir)
     unfinished = data_dir / UNFINISHED
     try:
+        check_prefix(data_dir, settings.prefix)
         _remove(unfinished)  # of a run that was killed
         made = await _fill(unfinished / DATABASE, settings, clock)
         (unfinished / DATABASE).rename(path)
         (data_dir / ETCD_REVISION).unlink(missing_ok=True)
+        forget_prefix(data_dir)
         return made
     finally:
         _remove(unfinished)

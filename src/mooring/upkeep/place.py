@@ -18,6 +18,7 @@ DATABASE = "mooring.db"
 DATABASE_LOCK = f"{DATABASE}.lock"
 MIGRATED = f"{DATABASE}.migrated"  # whose objects are in etcd
 ETCD_REVISION = "etcd-revision"  # of a server that keeps its objects in etcd
+ETCD_PREFIX = "etcd-prefix"  # that its objects have there
 DRIVER = "driver"
 VOLUMES = "volumes"
 _PROGRAMS = Path("/proc")

@@ -6,6 +6,7 @@ import pytest
 
 from mooring.errors import UsageError
 from mooring.stack.data_directory import OURS, check_data_dir, check_objects_are_here
+from mooring.stack.etcd_prefix import remember_prefix
 
 
 def a_directory(tmp_path: Path, mode: int, *names: str) -> Path:
@@ -61,6 +62,13 @@ def test_where_the_objects_are_in_etcd_no_empty_database_is_begun(
         check_objects_are_here(directory)
     (directory / "mooring.db").touch()  # brought back
     check_objects_are_here(directory)
+
+
+def test_it_says_under_which_prefix_they_are(tmp_path: Path) -> None:
+    directory = a_directory(tmp_path, 0o700, "etcd-revision")
+    remember_prefix(directory, "/ships")
+    with pytest.raises(UsageError, match=r"apiserver --etcd-servers \.\.\. --etcd-prefix /ships`"):
+        check_objects_are_here(directory)
 
 
 def test_a_new_directory_begins_a_database(tmp_path: Path) -> None:

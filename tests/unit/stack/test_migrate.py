@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 from mooring.apiserver.documents.document import to_put
+from mooring.apiserver.kinds.registry import builtin
 from mooring.apiserver.store.contract import Decide
 from mooring.apiserver.store.database import Database
 from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.clock import RealClock
 from mooring.errors import EtcdError, UsageError
 from mooring.stack.config import EtcdSettings
+from mooring.stack.etcd import open_etcd
 from mooring.stack.migrate import to_etcd, to_sqlite
+from mooring.upkeep.place import MIGRATED
 from tests.fakes.etcd.data import Data
 from tests.fakes.etcd.serve import serving_etcd
 
@@ -114,6 +117,22 @@ async def test_custom_kinds_are_named_in_etcd(tmp_path: Path) -> None:
     assert list(stored) == ["/registry/harbor.example.com/boats/default/b"]
     assert json.loads(value)["apiVersion"] == "harbor.example.com/v1"
     assert json.loads(value)["kind"] == "Boat"
+
+
+async def test_under_another_prefix_than_that_of_its_objects_nothing_is_shown_or_brought_back(
+    tmp_path: Path,
+) -> None:
+    await filled(tmp_path)
+    async with serving_etcd(Data()) as url:
+        old, new = EtcdSettings((url,)), EtcdSettings((url,), prefix="/other")
+        assert (await to_etcd(tmp_path, old, CLOCK)).kept is not None
+        assert (await to_sqlite(tmp_path, old, CLOCK)).objects == 6
+        (tmp_path / MIGRATED).unlink()
+        await to_etcd(tmp_path, new, CLOCK)  # what is under the old one is stale from here on
+        for opens in (to_sqlite(tmp_path, old, CLOCK), open_etcd(old, tmp_path, builtin(), CLOCK)):
+            with pytest.raises(UsageError, match="are under /other in etcd, not under /registry"):
+                await opens
+        assert (await to_sqlite(tmp_path, new, CLOCK)).objects == 6
 
 
 async def test_an_interrupted_run_is_finished_by_the_next(tmp_path: Path) -> None:
