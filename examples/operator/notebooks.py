@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kubernetes import client, config, watch
-from kubernetes.client.exceptions import ApiException
+from kubernetes.client.exceptions import ApiException, NotFoundException
 from urllib3.exceptions import HTTPError
 
 KIND = ("example.com", "v1")
@@ -113,6 +113,9 @@ class Operator:
                 try:
                     for event in watch.Watch().stream(listed, *which, **how):
                         self._changed.put(key(event["object"]))
+                except NotFoundException:
+                    _log.warning("there are no %s: apply definition.yaml", PLURAL)
+                    threading.Event().wait(AGAIN_SECONDS)
                 except (ApiException, HTTPError) as error:  # a server that is away comes back
                     _log.warning("watching again: %s", type(error).__name__)
                     threading.Event().wait(AGAIN_SECONDS)
