@@ -81,4 +81,4 @@ def test_changed_and_allocated_blocks(lister: Path, server: ServerWithNode, tmp_
     ):
         told = json.loads(done("snapshot", *ours, "-o", "json", *who))
         expected = joined((each["offset"], each["size"]) for each in told["ranges"])
-        assert listed(lister, *who, *theirs) == expected
+        assert listed(lister, *who, "--service-account-namespace", "default", *theirs) == expected
