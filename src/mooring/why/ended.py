@@ -10,12 +10,11 @@ from mooring.model.container import Container
 from mooring.model.pod import Pod, PodPhase
 from mooring.model.pod_resources import EPHEMERAL_STORAGE
 from mooring.why.answer import Fix, Ref, State, Step
-from mooring.why.found import Found, is_plain, kubectl, link, recreated, ref, sed_value
+from mooring.why.found import Found, kubectl, link, recreated, ref, sed_value
+from mooring.why.template import find_template
 
 _EVICTED = "Evicted"
 _LIMITS = f"limits.{EPHEMERAL_STORAGE}"
-_TEMPLATE_HASH = "pod-template-hash"
-_HAVE_TEMPLATES = frozenset({"StatefulSet", "DaemonSet", "ReplicaSet"})  # that can be changed
 
 # what kubelets say
 _OF_POD = re.compile(r"Pod ephemeral local storage usage exceeds the total limit of containers")
@@ -116,7 +115,7 @@ def _raised(pod: Pod, exceeded: _Exceeded) -> Iterator[Fix]:
     if pod.metadata.find_controller() is None:
         yield Fix(recreated(ref(pod), *_edits(pod, exceeded)), f"makes it anew, {exceeded.told}")
         return
-    maker = _find_template(pod)
+    maker = find_template(pod)
     if maker is not None:
         told = f"makes the pods of {maker.kind} {maker.name} anew, {exceeded.told}"
         yield Fix(_set(maker, exceeded), told)
@@ -133,17 +132,6 @@ def _edits(pod: Pod, exceeded: _Exceeded) -> Iterator[str]:
     limits = {_limit(it) for it in containers if EPHEMERAL_STORAGE in it.resources.limits}
     for old in sorted(limits, key=quantity.parse, reverse=True):
         yield sed_value(EPHEMERAL_STORAGE, old, _twice(old))
-
-
-def _find_template(pod: Pod) -> Ref | None:
-    """What makes such pods, if its template can be changed."""
-    owner = pod.metadata.find_controller()
-    if owner is None or owner.kind not in _HAVE_TEMPLATES or not is_plain(owner.name):
-        return None
-    suffix = f"-{pod.metadata.labels.get(_TEMPLATE_HASH, '')}"
-    if owner.kind == "ReplicaSet" and len(suffix) > 1 and owner.name.endswith(suffix):
-        return Ref("Deployment", owner.name.removesuffix(suffix), pod.namespace)
-    return Ref(owner.kind, owner.name, pod.namespace)
 
 
 def _set(maker: Ref, exceeded: _Exceeded) -> str:
