@@ -21,6 +21,7 @@ def decide_timeline(picture: Picture) -> Timeline:
         steps += _volume_steps(picture, bound)
     if pod is not None:
         steps += _container_steps(picture, pod, steps)
+        steps = [_over(step, pod) for step in steps]
     subject, uid = "", ""
     if pod is not None:
         subject, uid = f"pod/{pod.metadata.name}", pod.metadata.uid
@@ -181,6 +182,22 @@ def _container_steps(picture: Picture, pod: Pod, before: Sequence[Step]) -> Iter
     ready = _condition(pod, "Ready")
     state = StepState.WAITING if ready is None else StepState.DONE
     yield Step(StepName.READY, thing, state, started, ready)
+
+
+def _over(step: Step, pod: Pod) -> Step:
+    """Of a pod that has ended nothing is waited for."""
+    how = pod.how_ended
+    if not how or step.state in {StepState.DONE, StepState.NOT_RECORDED}:
+        return step
+    ended = _finished(pod) if step.name is StepName.READY else None
+    return msgspec.structs.replace(step, state=StepState.ENDED, ended=ended, code=how)
+
+
+def _finished(pod: Pod) -> Moment | None:
+    """When its last container ended."""
+    runs = [status.state.terminated for status in pod.status.container_statuses]
+    times = [run.finished_at for run in runs if run is not None and run.finished_at is not None]
+    return whole(max(times, default=None), "pod container finishedAt")
 
 
 def not_later(began: Moment | None, ended: Moment) -> Moment | None:
