@@ -9,6 +9,7 @@ from mooring.timeline.moments import Moment, best, first_event, not_before, whol
 from mooring.timeline.picture import Bound, Picture, Pod
 from mooring.timeline.steps import Step, StepName, StepState, Timeline
 
+_OVER_REASONS = frozenset({"PodFailed", "PodCompleted"})  # of a pod that is not ready
 _POD_CREATED = "pod creationTimestamp"
 
 
@@ -194,10 +195,15 @@ def _over(step: Step, pod: Pod) -> Step:
 
 
 def _finished(pod: Pod) -> Moment | None:
-    """When its last container ended."""
+    """When its last container ended; of one that is being killed, when the pod was given up."""
     runs = [status.state.terminated for status in pod.status.container_statuses]
     times = [run.finished_at for run in runs if run is not None and run.finished_at is not None]
-    return whole(max(times, default=None), "pod container finishedAt")
+    if times and len(times) == len(runs):
+        return whole(max(times), "pod container finishedAt")
+    for one in pod.status.conditions:
+        if one.type == "Ready" and one.reason in _OVER_REASONS:
+            return whole(one.last_transition_time, "pod condition Ready")
+    return None
 
 
 def not_later(began: Moment | None, ended: Moment) -> Moment | None:

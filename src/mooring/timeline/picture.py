@@ -43,6 +43,7 @@ class Meta(_Part, frozen=True):
 class Condition(_Part, frozen=True):
     type: str = ""
     status: str = ""
+    reason: str = ""
     last_transition_time: datetime | None = None
 
 

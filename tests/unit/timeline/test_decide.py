@@ -147,6 +147,21 @@ def test_a_pod_that_has_ended_is_not_waited_for(how: str) -> None:
     assert not any("so far" in line for line in lines(timeline))
 
 
+def test_a_pod_whose_containers_are_being_killed_ended_when_it_was_given_up() -> None:
+    pod = a_pod(ready=20)
+    given_up = [
+        msgspec.structs.replace(one, status="False", reason="PodFailed")
+        if one.type == "Ready"
+        else one
+        for one in pod.status.conditions
+    ]
+    status = msgspec.structs.replace(
+        pod.status, phase="Failed", reason="Evicted", conditions=tuple(given_up)
+    )
+    evicted = msgspec.structs.replace(pod, status=status)
+    assert decide_timeline(a_picture(pod=evicted)).seconds == 20.0
+
+
 def test_a_pod_that_ended_before_it_ran_waits_for_nothing() -> None:
     pod = a_pod(started=None, ready=None)
     status = msgspec.structs.replace(pod.status, phase="Failed", reason="Evicted")
