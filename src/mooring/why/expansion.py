@@ -53,7 +53,10 @@ def explain_expansion(world: World, claim: Claim, users: Iterable[Pod], now: dat
     if status in _INFEASIBLE or error is not None:
         message = "" if error is None else error.message
         told = f": {with_meaning(message)}" if message else ""
-        words = f"{asked}; growing it failed ({status or 'tried again'}){told}"
+        why = (
+            ", as its file system may not grow while it is mounted" if _is_mounted(message) else ""
+        )
+        words = f"{asked}; growing it failed ({status or 'tried again'}){why}{told}"
         moment = None if error is None else error.last_transition_time
         who = _who_acts(message, running, who)
         found = link(Step.EXPANSION, claim, State.BROKEN, words, since=moment, who=who)

@@ -112,5 +112,6 @@ def test_who_must_act_is_who_can() -> None:
 
 def test_a_long_text_stands_in_the_answer_once() -> None:
     answer = failed(MOUNTED)
+    assert "as its file system may not grow while it is mounted" in answer.summary
     assert answer.summary.endswith("resize of device /dev/loop0 failed: exit status 1.")
     assert any(link.says.endswith(MOUNTED) for link in answer.links)
