@@ -21,6 +21,7 @@ MooringError
 │   ├── Unavailable       503  the server, or the kubelet behind it, cannot answer for now
 │   └── ServerTimeout     504  try again after `retry_after` seconds
 ├── ConnectionLost        the API server cannot be reached, or the stream broke: try again
+│   └── Unreached         there was no connection; says what a user may do
 ├── Unreadable            the object exists, but cannot be decoded as its kind: not absent
 ├── StoreError            the database refused
 │   ├── Compacted         that revision is gone
@@ -45,6 +46,11 @@ from typing import Any, ClassVar
 
 class MooringError(Exception):
     """The base class of every error that Mooring raises on purpose."""
+
+    @property
+    def on_terminal(self) -> str:
+        """The text for whoever typed the command."""
+        return str(self)
 
 
 class UsageError(MooringError):
@@ -178,6 +184,18 @@ class ServerTimeout(ApiError):
 
 class ConnectionLost(MooringError):
     """The API server cannot be reached, or a stream broke. The request may have taken effect."""
+
+
+class Unreached(ConnectionLost):
+    """There was no connection. The remedy is for a user; what runs for long tries again."""
+
+    def __init__(self, text: str, remedy: str) -> None:
+        super().__init__(text)
+        self.remedy = remedy
+
+    @property
+    def on_terminal(self) -> str:
+        return f"{self}; {self.remedy}" if self.remedy else str(self)
 
 
 class Unreadable(MooringError):

@@ -101,14 +101,14 @@ def main() -> None:
         app()
     except* MooringError as errors:
         for error in _flat(errors):
-            told = "\n".join(map(printable, str(error).split("\n")))
+            told = "\n".join(map(printable, error.on_terminal.split("\n")))
             sys.stderr.write(f"mooring: {told}\n")  # drivers and servers are quoted in it
         failed = True
     if failed:  # not inside `except*`, which would wrap the SystemExit before Python 3.11.4
         sys.exit(1)
 
 
-def _flat(errors: BaseExceptionGroup[MooringError]) -> Iterator[BaseException]:
+def _flat(errors: BaseExceptionGroup[MooringError]) -> Iterator[MooringError]:
     for error in errors.exceptions:
         if isinstance(error, BaseExceptionGroup):
             yield from _flat(error)

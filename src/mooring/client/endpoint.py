@@ -9,6 +9,7 @@ from mooring.client.credentials import NOBODY, Source
 from mooring.client.tls import Trust
 
 SCHEMES = ("http", "https")
+_HERE = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 def find_address(url: str) -> str | None:
@@ -33,3 +34,13 @@ class Endpoint(msgspec.Struct, frozen=True):
     source: Source = NOBODY
     proxy: str = ""  # URL; empty: none
     namespace: str = "default"  # for commands without an explicit namespace
+    told_by: str = ""  # the kubeconfig that names the server; empty: none does
+
+    @property
+    def remedy(self) -> str:
+        """What a user may look at when nothing answers there; empty: nothing is known."""
+        if not self.told_by:
+            return ""
+        if urlsplit(self.server).hostname in _HERE:
+            return f"is `mooring up` running? {self.told_by} names this server"
+        return f"{self.told_by} names this server"

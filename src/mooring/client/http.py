@@ -294,7 +294,7 @@ class HttpClient:
         except UsageError as error:  # renewed certificates that cannot be used
             raise ConnectionLost(f"cannot log in to {self._endpoint.server}: {error}") from error
         except FAILURES as error:
-            raise lost(self._endpoint.server, error) from error
+            raise lost(self._endpoint.server, error, self._endpoint.remedy) from error
         raise refusal(answer.status, body, answer.retry_after)
 
     async def _exchange(self, ask: _Ask, proof: Proof) -> Answer:

@@ -92,6 +92,7 @@ def _endpoint(merged: Merged, around: Surroundings) -> Endpoint:
         trust=_trust(cluster),
         proxy=find_proxy(cluster.entry.proxy_url, server, around.environment),
         namespace=context.namespace or "default",
+        told_by=str(cluster.file),
     )
     if not context.user:
         return endpoint

@@ -4,16 +4,17 @@ import os
 import ssl
 
 from mooring.client.connections import Unreachable
-from mooring.errors import ConnectionLost
+from mooring.errors import ConnectionLost, Unreached
 
 FAILURES = (OSError, ValueError)
 """What a request can raise: also timeouts and TLS errors, and names, tokens and responses that are
 not valid HTTP."""
 
 
-def lost(server: str, error: Exception) -> ConnectionLost:
+def lost(server: str, error: Exception, remedy: str = "") -> ConnectionLost:
+    """`remedy`: what a user may do when there is no connection."""
     text = " ".join(_told(server, error).split())
-    return ConnectionLost(text)
+    return Unreached(text, remedy) if isinstance(error, Unreachable) else ConnectionLost(text)
 
 
 def _told(server: str, error: Exception) -> str:

@@ -9,6 +9,7 @@ from mooring.timeline.moments import Moment, best, first_event, not_before, whol
 from mooring.timeline.picture import Bound, Picture, Pod
 from mooring.timeline.steps import Step, StepName, StepState, Timeline
 
+_OVER_REASONS = frozenset({"PodFailed", "PodCompleted"})  # of a pod that is not ready
 _POD_CREATED = "pod creationTimestamp"
 
 
@@ -21,6 +22,7 @@ def decide_timeline(picture: Picture) -> Timeline:
         steps += _volume_steps(picture, bound)
     if pod is not None:
         steps += _container_steps(picture, pod, steps)
+        steps = [_over(step, pod) for step in steps]
     subject, uid = "", ""
     if pod is not None:
         subject, uid = f"pod/{pod.metadata.name}", pod.metadata.uid
@@ -181,6 +183,27 @@ def _container_steps(picture: Picture, pod: Pod, before: Sequence[Step]) -> Iter
     ready = _condition(pod, "Ready")
     state = StepState.WAITING if ready is None else StepState.DONE
     yield Step(StepName.READY, thing, state, started, ready)
+
+
+def _over(step: Step, pod: Pod) -> Step:
+    """Of a pod that has ended nothing is waited for."""
+    how = pod.how_ended
+    if not how or step.state in {StepState.DONE, StepState.NOT_RECORDED}:
+        return step
+    ended = _finished(pod) if step.name is StepName.READY else None
+    return msgspec.structs.replace(step, state=StepState.ENDED, ended=ended, code=how)
+
+
+def _finished(pod: Pod) -> Moment | None:
+    """When its last container ended; of one that is being killed, when the pod was given up."""
+    runs = [status.state.terminated for status in pod.status.container_statuses]
+    times = [run.finished_at for run in runs if run is not None and run.finished_at is not None]
+    if times and len(times) == len(runs):
+        return whole(max(times), "pod container finishedAt")
+    for one in pod.status.conditions:
+        if one.type == "Ready" and one.reason in _OVER_REASONS:
+            return whole(one.last_transition_time, "pod condition Ready")
+    return None
 
 
 def not_later(began: Moment | None, ended: Moment) -> Moment | None:

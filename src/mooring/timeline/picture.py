@@ -43,6 +43,7 @@ class Meta(_Part, frozen=True):
 class Condition(_Part, frozen=True):
     type: str = ""
     status: str = ""
+    reason: str = ""
     last_transition_time: datetime | None = None
 
 
@@ -50,9 +51,13 @@ class Running(_Part, frozen=True):
     started_at: datetime | None = None
 
 
+class Ended(Running, frozen=True):
+    finished_at: datetime | None = None
+
+
 class ContainerState(_Part, frozen=True):
     running: Running | None = None
-    terminated: Running | None = None
+    terminated: Ended | None = None
 
 
 class ContainerStatus(_Part, frozen=True):
@@ -62,6 +67,8 @@ class ContainerStatus(_Part, frozen=True):
 
 
 class PodStatus(_Part, frozen=True):
+    phase: str = ""
+    reason: str = ""
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
 
@@ -85,6 +92,12 @@ class Pod(_Part, frozen=True):
     metadata: Meta = Meta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+
+    @property
+    def how_ended(self) -> str:
+        """`Succeeded`, `Failed`, or the reason, as `Evicted`; empty: it has not ended."""
+        is_over = self.status.phase in {"Succeeded", "Failed"}
+        return (self.status.reason or self.status.phase) if is_over else ""
 
     def claim_names(self) -> tuple[str, ...]:
         """In the order of its volumes; those of ephemeral volumes have the pod's name in theirs."""

@@ -47,7 +47,14 @@ def document(timeline: Timeline) -> dict[str, Any]:
         "start": _time(timeline.start),
         "end": _time(timeline.end),
         "seconds": round(timeline.seconds, 6),
-        "steps": [{**_step(step), "before": timeline.is_before(step)} for step in timeline.steps],
+        "steps": [
+            {
+                **_step(step),
+                "before": timeline.is_before(step),
+                "counts": timeline.counts(step),
+            }
+            for step in timeline.steps
+        ],
         "unseen": list(timeline.unseen),
     }
 

@@ -39,7 +39,7 @@ def spans_of_timeline(timeline: Timeline) -> Iterator[Span]:
     ended = timeline.end or timeline.now
     yield Span(f"start {timeline.subject}", _id(trace, 128), root, start, ended, 0, named)
     for step in timeline.steps:
-        if step.ended is None or step.state is not StepState.DONE or timeline.is_before(step):
+        if step.ended is None or step.state is not StepState.DONE or not timeline.counts(step):
             continue
         began = step.ended.at if step.began is None else min(step.began.at, step.ended.at)
         attributes: dict[str, str | int | bool] = {

@@ -27,6 +27,7 @@ class StepState(StrEnum):
     WAITING = "waiting"
     NOT_YET = "not yet"  # an earlier step is waited for
     NOT_RECORDED = "not recorded"  # it is done, and nothing says when
+    ENDED = "ended"  # the pod has: nothing is waited for any more
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -36,7 +37,7 @@ class Step(msgspec.Struct, frozen=True):
     began: Moment | None = None
     ended: Moment | None = None
     tries: int = 0  # CSI calls until it was done
-    code: str = ""  # of gRPC, of the last call, where it failed
+    code: str = ""  # of gRPC, of the last call, where it failed; of a pod that ended, how
 
     @property
     def seconds(self) -> float | None:
@@ -74,12 +75,19 @@ class Timeline(msgspec.Struct, frozen=True):
         """Whether it was over when the subject was made: the pod did not wait for it."""
         return self.born is not None and step.ended is not None and step.ended.at < self.born
 
+    def counts(self, step: Step) -> bool:
+        """Whether it is part of the whole. Of a claim alone an attachment is not: it is the present
+        one, which may have been made for a later pod than the first."""
+        is_other = self.born is None and step.name is StepName.ATTACHED
+        return not is_other and not self.is_before(step)
+
     @property
     def end(self) -> datetime | None:
         """Of the last step that is done; None while there are others."""
-        if any(step.state not in _OVER for step in self.steps):
+        counted = [step for step in self.steps if self.counts(step)]
+        if any(step.state not in _OVER for step in counted):
             return None
-        moments = [step.ended.at for step in self.steps if step.ended is not None]
+        moments = [step.ended.at for step in counted if step.ended is not None]
         return max(moments, default=None)
 
     @property
@@ -89,4 +97,4 @@ class Timeline(msgspec.Struct, frozen=True):
         return 0.0 if start is None else ((self.end or self.now) - start).total_seconds()
 
 
-_OVER = frozenset({StepState.DONE, StepState.NOT_RECORDED})
+_OVER = frozenset({StepState.DONE, StepState.NOT_RECORDED, StepState.ENDED})

@@ -23,7 +23,7 @@ text { fill: #f0f6fc; } .dim { fill: #9198a1; } .grid { stroke: #3d444d; } .back
 .done { fill: #3fb950; } .running { fill: #d29922; } .failing { fill: #f85149; }
 }
 """
-_CLASSES = {StepState.DONE: "done", StepState.FAILING: "failing"}
+_CLASSES = {StepState.DONE: "done", StepState.ENDED: "done", StepState.FAILING: "failing"}
 
 
 def waterfall(timeline: Timeline) -> str:
@@ -65,7 +65,7 @@ def _row(step: Step, y: int, timeline: Timeline, total: float) -> Iterator[str]:
     yield f'<text class="dim" x="130" y="{middle:.1f}">{escape(printable(name))}</text>'
     first = step.began or step.ended
     is_before = timeline.is_before(step)
-    if first is not None and timeline.start is not None and not is_before:
+    if first is not None and timeline.start is not None and timeline.counts(step):
         x = LABEL + BARS * _share(first.at, timeline.start, total)
         last = step.ended.at if step.ended is not None else (timeline.end or timeline.now)
         end = LABEL + BARS * _share(last, timeline.start, total)

@@ -23,7 +23,7 @@ from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.why.answer import Fix, Ref, State, Step
 from mooring.why.deletion import explain_deletion, out_of_service
-from mooring.why.found import NOTHING, Found, kubectl, link, ref
+from mooring.why.found import NOTHING, Found, kubectl, link, newest_event, ref, reporter
 from mooring.why.refusal import fix_refused, who_acts, with_meaning
 from mooring.why.registrar import explain_absent_driver
 from mooring.why.world import World
@@ -63,6 +63,8 @@ def _explain_one(
     view = _view(world, volume, wanted, now)
     here = next((one for one in view.on_nodes if one.where.node == node), None)
     holders = () if here is None else find_holders(view, here)
+    if wanted.flex is not None and (not holders or (here is not None and here.is_reported)):
+        return _explain_flex(world, pod, volume, wanted)
     if Attachment in world.unseen:
         words = f"whether volume {volume.name} is attached could not be read"
         return link(Step.ATTACHMENT, volume, State.UNKNOWN, words, source=ref(pod))
@@ -77,6 +79,23 @@ def _explain_one(
     source = pod if holder.attachment is None else holder.attachment
     found = link(Step.ATTACHMENT, volume, State.BROKEN, words, source=ref(source), who=CONTROLLER)
     return found.plus(Found(fixes=_free(holder, users)))
+
+
+def _explain_flex(world: World, pod: Pod, volume: Volume, wanted: AttachableVolume) -> Found:
+    """A FlexVolume has no VolumeAttachment; the Node lists what is attached to it. Whether a driver
+    attaches at all is known where it is installed alone."""
+    name = pod.spec.node_name
+    node = world.find(Node, Key("", name))
+    if node is not None and any(one.name == wanted.name for one in node.status.volumes_attached):
+        words = f"volume {volume.name} on node {name} is attached"
+        return link(Step.ATTACHMENT, volume, State.DONE, words, source=ref(node))
+    said = newest_event(world, pod, {"FailedAttachVolume"}, containing=f'"{volume.name}"')
+    if said is not None:
+        words = f"{reporter(said)} says: {said.message}"
+        who = f"whoever installed the FlexVolume driver {wanted.csi.driver}"
+        return link(Step.ATTACHMENT, volume, State.BROKEN, words, source=ref(said), who=who)
+    words = f"node {name} does not list volume {volume.name} as attached, and it need not be"
+    return link(Step.ATTACHMENT, volume, State.SKIPPED, words, source=ref(node or pod))
 
 
 def _wait(view: VolumeView, holder: VolumeOnNodeView) -> str:

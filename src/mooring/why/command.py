@@ -48,12 +48,14 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _lines(errors: BaseExceptionGroup[BaseException]) -> list[str]:
+def _lines(errors: BaseExceptionGroup[MooringError]) -> list[str]:
     from mooring.why.told import clean
 
     found: list[str] = []
     for error in errors.exceptions:
-        found += _lines(error) if isinstance(error, BaseExceptionGroup) else [clean(str(error))]
+        found += (
+            _lines(error) if isinstance(error, BaseExceptionGroup) else [clean(error.on_terminal)]
+        )
     return found
 
 

@@ -23,6 +23,8 @@ from mooring.why.found import NOTHING, Found, link
 from mooring.why.kinds import BY_KIND
 from mooring.why.world import World
 
+LONG = 400  # characters
+
 _VERDICTS = {
     State.BROKEN: Verdict.BROKEN,
     State.WAITING: Verdict.WAITING,
@@ -45,8 +47,15 @@ def explain(world: World, subject: Ref, now: datetime) -> Answer:
     if trouble is None:
         summary, verdict = _well(found), Verdict.FINE
     else:
-        summary, verdict = f"{trouble.object}: {trouble.says}", _VERDICTS[trouble.state]
+        summary = f"{trouble.object}: {_first_sentence(trouble.says)}"
+        verdict = _VERDICTS[trouble.state]
     return Answer(subject, verdict, summary, found.links, fixes, found.candidates, unseen)
+
+
+def _first_sentence(says: str) -> str:
+    """Of long words, which stand in their link as a whole."""
+    first, end, _ = says.partition(". ")
+    return f"{first}." if end and len(says) > LONG else says
 
 
 def _well(found: Found) -> str:

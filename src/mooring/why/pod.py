@@ -7,7 +7,7 @@ from mooring.model.claim import Claim
 from mooring.model.condition import find_condition
 from mooring.model.keys import Key
 from mooring.model.node import Node
-from mooring.model.pod import Pod, PodPhase
+from mooring.model.pod import Pod
 from mooring.why.admission import fix_creation
 from mooring.why.answer import Fix, Ref, State, Step
 from mooring.why.claim import explain_claim
@@ -43,7 +43,9 @@ _BROKEN = frozenset(
 def explain_pod(world: World, pod: Pod, now: datetime) -> Found:
     found = explain_pod_deletion(world, pod, now)
     if pod.is_finished:
-        return found.plus(_finished(pod))
+        from mooring.why.ended import explain_ended
+
+        return found.plus(explain_ended(pod))
     for claim in _claims(world, pod):
         found = found.plus(claim if isinstance(claim, Found) else explain_claim(world, claim, now))
     return found.plus(explain_rest(world, pod, now))
@@ -172,17 +174,6 @@ def _running(pod: Pod) -> Found:
     first = pod.status.container_statuses[0].state.running
     moment = None if first is None else first.started_at
     return found.plus(link(Step.CONTAINER, pod, State.DONE, "its containers run", since=moment))
-
-
-def _finished(pod: Pod) -> Found:
-    state = State.DONE if pod.status.phase is PodPhase.SUCCEEDED else State.BROKEN
-    said = pod.status.message or pod.status.reason
-    words = f"it has ended: {pod.status.phase}{f' ({said})' if said else ''}"
-    found = link(Step.CONTAINER, pod, state, words)
-    if state is State.DONE:
-        return found
-    told = "deletes it, so that whoever made it makes another one"
-    return found.plus(Found(fixes=(Fix(kubectl("delete", ref(pod)), told),)))
 
 
 def _containers(world: World, pod: Pod) -> Found:

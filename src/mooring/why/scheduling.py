@@ -9,6 +9,7 @@ from mooring.model.condition import find_condition
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.pod_resources import EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
 from mooring.model.quantity import ZERO
 from mooring.model.taint import find_untolerated
 from mooring.model.volume import Volume
@@ -32,6 +33,8 @@ from mooring.why.scheduled import Placement, picture_of, place
 from mooring.why.world import World
 
 DEFAULT = "default-scheduler"
+_IN_BYTES = frozenset({MEMORY, EPHEMERAL_STORAGE})
+_FEW = 10  # of a unit: fewer are told in the unit below, so that little is lost by rounding
 _PRESSURE = frozenset(
     {
         TaintKey.NOT_READY,
@@ -217,7 +220,9 @@ def _smaller(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
         for what, asked in container.resources.requests.items():
             has = node.status.allocatable.get(what)
             if has is not None and _is_more(asked, has):
-                edits.append(f's|{what}: "\\{{0,1\\}}{asked}"\\{{0,1\\}}$|{what}: "{_half(has)}"|')
+                edits.append(
+                    f's|{what}: "\\{{0,1\\}}{asked}"\\{{0,1\\}}$|{what}: "{_half(what, has)}"|'
+                )
     if edits:
         told = f"makes the pod anew, asking for no more than half of what node {node.name} has"
         yield Fix(recreated(ref(pod), *edits), told)
@@ -232,11 +237,20 @@ def _is_more(asked: str, has: str) -> bool:
         return False
 
 
-def _half(has: str) -> str:
+def _half(what: str, has: str) -> str:
+    """Of bytes, and of what is counted, no fractions: the API warns of them."""
     from mooring.model import quantity
 
     found = quantity.parse(has)
-    return str(quantity.Quantity(found.nanos // 2, found.form).milli_ceil())
+    if what == "cpu":
+        return str(quantity.Quantity(found.nanos // 2, found.form).milli_ceil())
+    count = found.bytes_ceil() // 2
+    if what not in _IN_BYTES and not what.startswith(HUGE_PAGES):
+        return str(count)
+    unit = 1
+    while count >= _FEW * unit * 1024:
+        unit *= 1024
+    return str(quantity.from_bytes(count // unit * unit))
 
 
 def _users(world: World, pod: Pod, node: Node) -> Iterator[Fix]:

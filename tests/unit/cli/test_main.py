@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mooring import cli
-from mooring.errors import UsageError
+from mooring.errors import Unreached, UsageError
 
 FAILURES = {
     "one": (UsageError("a"), "mooring: a\n"),
@@ -13,6 +13,11 @@ FAILURES = {
         "mooring: a\n",
     ),
     "a driver's words": (UsageError("a\x1b]0;b\x07\rc"), "mooring: a\\u001b]0;b\\u0007\\u000dc\n"),
+    "a server that is down": (
+        Unreached("cannot reach it", "is `mooring up` running?"),
+        "mooring: cannot reach it; is `mooring up` running?\n",
+    ),
+    "a server of which no file tells": (Unreached("no", ""), "mooring: no\n"),
     "two": (
         ExceptionGroup("tasks", [UsageError("a"), UsageError("b")]),
         "mooring: a\nmooring: b\n",

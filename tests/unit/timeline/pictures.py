@@ -14,6 +14,7 @@ from mooring.timeline.picture import (
     Event,
     Picture,
     Pod,
+    PodStatus,
     Volume,
 )
 
@@ -110,6 +111,19 @@ def a_pod(
         },
     }
     return msgspec.convert(doc, Pod)
+
+
+def an_ended_pod(phase: str = "Succeeded", reason: str = "", finished: float = 30) -> Pod:
+    """Its container has run, from second 5 on."""
+    pod = a_pod(ready=None)
+    state = {"terminated": {"startedAt": text(5), "finishedAt": text(finished)}}
+    status = {
+        "phase": phase,
+        "reason": reason,
+        "conditions": msgspec.to_builtins(pod.status.conditions),
+        "containerStatuses": [{"name": "main", "state": state}],
+    }
+    return msgspec.structs.replace(pod, status=msgspec.convert(status, PodStatus))
 
 
 def an_event(reason: str, seconds: float, uid: str = POD_UID, message: str = "") -> Event:

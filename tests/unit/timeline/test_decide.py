@@ -1,9 +1,12 @@
 """What a timeline makes of records: which moment, from where, and in which state a step is."""
 
+import msgspec
 import pytest
 
 from mooring.timeline.decide import decide_timeline
 from mooring.timeline.picture import Bound, Picture
+from mooring.timeline.show import document, lines, rows
+from mooring.timeline.spans import spans_of_timeline
 from mooring.timeline.steps import Step, StepName, StepState, Timeline
 from tests.unit.timeline.pictures import (
     ALL_CALLS,
@@ -15,6 +18,7 @@ from tests.unit.timeline.pictures import (
     a_pod,
     a_volume,
     an_attachment,
+    an_ended_pod,
     an_event,
     at,
 )
@@ -129,6 +133,45 @@ def test_what_is_waited_for_is_said(case: str) -> None:
     assert timeline.seconds == 60
 
 
+ENDED = {"Succeeded": ("Succeeded", ""), "Failed": ("Failed", ""), "Evicted": ("Failed", "Evicted")}
+
+
+@pytest.mark.parametrize("how", ENDED)
+def test_a_pod_that_has_ended_is_not_waited_for(how: str) -> None:
+    timeline = decide_timeline(a_picture(now=at(3600), pod=an_ended_pod(*ENDED[how])))
+    ready = step(timeline, S.READY)
+    assert (ready.state, ready.code) == (StepState.ENDED, how)
+    assert (timeline.end, timeline.seconds) == (at(30), 30.0)
+    row = next(row for row in rows(timeline) if row[0] == "ready")
+    assert row[2:5] == (f"ended ({how})", "12:00:30", "~30s")
+    assert not any("so far" in line for line in lines(timeline))
+
+
+def test_a_pod_whose_containers_are_being_killed_ended_when_it_was_given_up() -> None:
+    pod = a_pod(ready=20)
+    given_up = [
+        msgspec.structs.replace(one, status="False", reason="PodFailed")
+        if one.type == "Ready"
+        else one
+        for one in pod.status.conditions
+    ]
+    status = msgspec.structs.replace(
+        pod.status, phase="Failed", reason="Evicted", conditions=tuple(given_up)
+    )
+    evicted = msgspec.structs.replace(pod, status=status)
+    assert decide_timeline(a_picture(pod=evicted)).seconds == 20.0
+
+
+def test_a_pod_that_ended_before_it_ran_waits_for_nothing() -> None:
+    pod = a_pod(started=None, ready=None)
+    status = msgspec.structs.replace(pod.status, phase="Failed", reason="Evicted")
+    over = msgspec.structs.replace(pod, status=status)
+    timeline = decide_timeline(a_picture(pod=over, calls=ALL_CALLS[:2], events=()))
+    assert step(timeline, S.CONTAINER_STARTED).state is StepState.ENDED
+    assert step(timeline, S.STAGED).state is StepState.ENDED
+    assert timeline.end == at(2.7)
+
+
 def test_a_call_that_was_repeated_counts_its_tries_until_the_first_success() -> None:
     calls = (
         a_call("NodePublishVolume", 3.0, 3.1, code="Aborted"),
@@ -173,6 +216,19 @@ def test_a_claim_alone_has_its_own_steps() -> None:
     assert [one.name for one in timeline.steps] == [
         *(S.CLAIM_CREATED, S.PROVISIONED, S.BOUND, S.ATTACHED),
     ]
+
+
+def test_an_attachment_for_a_later_pod_is_no_part_of_a_claim() -> None:
+    """That for its first pod is gone with it, and no record of it is left."""
+    bound = Bound(a_claim(), a_volume(), an_attachment(314, 315))
+    timeline = decide_timeline(a_picture(now=at(3600), claims=(bound,), pod=None, calls=()))
+    attached = step(timeline, S.ATTACHED)
+    assert (attached.seconds, timeline.counts(attached)) == (1.0, False)
+    assert (timeline.end, timeline.seconds) == (at(1), 1.0)
+    names = [span.name for span in spans_of_timeline(timeline)]
+    assert "attached" not in names
+    shown = {one["step"]: one["counts"] for one in document(timeline)["steps"]}
+    assert shown == {"claim created": True, "provisioned": True, "bound": True, "attached": False}
 
 
 def test_no_step_ends_before_it_begins() -> None:

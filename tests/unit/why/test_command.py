@@ -10,6 +10,18 @@ from mooring.why.ask import Question
 from mooring.why.command import main
 from mooring.why.kinds import BY_KIND, parse_subject
 
+
+def a_kubeconfig(root: Path) -> Path:
+    """Of a server that is not there."""
+    file = root / "kubeconfig"
+    file.write_text(
+        "current-context: c\n"
+        "contexts: [{name: c, context: {cluster: k}}]\n"
+        "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}]\n"
+    )
+    return file
+
+
 REFUSED = {
     "nothing is named": ([], "name what to explain, or --all-stuck"),
     "both are named": (["pvc/a", "--all-stuck"], "name what to explain, or --all-stuck"),
@@ -63,6 +75,17 @@ def test_what_a_server_says_moves_no_cursor(
     monkeypatch.setattr(ask, "ask", refused)
     assert main(["pvc/data"]) == 2
     assert capsys.readouterr().err == "mooring: no[2J \n"
+
+
+def test_a_server_that_is_down_is_told_with_the_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = a_kubeconfig(tmp_path)
+    assert main(["pvc/data", "--kubeconfig", str(file)]) == 2
+    assert capsys.readouterr().err == (
+        "mooring: cannot reach http://127.0.0.1:1: Connection refused; "
+        f"is `mooring up` running? {file} names this server\n"
+    )
 
 
 def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -257,6 +257,28 @@ def test_nodes_are_grouped_by_the_reason_of_the_scheduler() -> None:
     ]
 
 
+TOO_LARGE = {
+    "fractions of a byte are none": ("ephemeral-storage", "50Ti", "243497856615", "113Gi"),
+    "what is whole stays whole": ("memory", "50Ti", "4Gi", "2Gi"),
+    "little is lost of a small one": ("memory", "50Ti", "3Gi", "1536Mi"),
+    "pages are bytes": ("hugepages-2Mi", "1Gi", "64Mi", "32Mi"),
+    "cores have thousandths": ("cpu", "50", "3", "1500m"),
+    "things are counted": ("example.com/gpu", "50", "5", "2"),
+}
+
+
+@pytest.mark.parametrize(("what", "asked", "has", "half"), TOO_LARGE.values(), ids=TOO_LARGE)
+def test_half_of_a_node_is_an_amount_that_the_api_takes_without_a_warning(
+    what: str, asked: str, has: str, half: str
+) -> None:
+    node = ready_node()
+    node["status"]["allocatable"][what] = has
+    wants = [{"name": "c", "image": "i", "resources": {"requests": {what: asked}}}]
+    answer = explain(whole_world(node, pod(volumes=[], containers=wants)), WEB, NOW)
+    (fix,) = [one for one in answer.fixes if "half of what" in one.what_it_does]
+    assert f'{what}: "{half}"' in fix.command
+
+
 def test_the_chain_goes_from_the_claim_to_the_container() -> None:
     docs = [bound_claim(), bound_volume(), ready_node(), pod(nodeName="n1", status=RUNS)]
     steps = [(link.step, link.state) for link in explain(whole_world(*docs), DATA, NOW).links]

@@ -112,7 +112,7 @@ function timeline_view(told) {
 
 // When a step began and ended, as a bar in the whole time; its figures are text beside it.
 function span(step, start, whole) {
-  if (step.before || !step.began || !step.ended) return "–";
+  if (!step.counts || !step.began || !step.ended) return "–";
   const at = (moment) => (Date.parse(moment.at) - start) / 1000 / whole;
   const svg = s("svg", { viewBox: "0 0 100 6", class: "span", preserveAspectRatio: "none", "aria-hidden": "true" });
   const from = Math.min(99, Math.max(0, at(step.began) * 100));

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from mooring import log
 from mooring.client.contract import Part
-from mooring.errors import ApiError, ConnectionLost, HostError, StillRunning
+from mooring.errors import ApiError, Conflict, ConnectionLost, HostError, StillRunning
 from mooring.model import expansion
 from mooring.model.claim import Claim, ClaimStatus
 from mooring.model.event import EventType
@@ -192,6 +192,8 @@ class _Growth:
         self._context.actual.growth_failed(self._here.name)
         try:
             await self._record(claim, status)
+        except Conflict as error:  # the next try reads what was written, and records its own end
+            _log.debug("failed growth not recorded", claim=claim.key, error=error)
         except (ApiError, ConnectionLost) as error:  # the failure itself is the news
             _log.warning("failed growth not recorded", claim=claim.key, error=error)
 

@@ -128,7 +128,7 @@ class Evictions:
             return
         await self._context.client.patch(newest, _evicted(message), Part.STATUS)
         self._context.recorder.record(reference_to(newest), EventType.WARNING, EVICTED, message)
-        _log.warning("pod evicted", pod=pod.key, because=message)
+        _log.warning("pod evicted", pod=pod.key, because=message.strip())
 
 
 def used_by(volumes: PodStatistics, storage: PodStorage) -> Used:

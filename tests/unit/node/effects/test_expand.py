@@ -1,5 +1,6 @@
 """Growing on the node: while mounting, and in use."""
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.errors import Conflict, HostError, NotFound
+from mooring.errors import ApiError, Conflict, HostError, NotFound, ServerError
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.storage_terms import VolumeMode
@@ -225,15 +226,21 @@ async def test_a_size_that_failed_before_is_given_up_when_another_is_asked_for(
         assert world.here().growth_failed
 
 
+@pytest.mark.parametrize(
+    ("error", "warnings"), [(Conflict("somebody wrote"), 0), (ServerError("disk full"), 1)]
+)
 async def test_a_failure_that_cannot_be_written_down_is_told_all_the_same(
-    tmp_path: Path,
+    error: ApiError, warnings: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """The log warns of it, unless somebody just wrote before: the next try records its own."""
+    caplog.set_level(logging.WARNING)
     async with NodeWorld(tmp_path) as world:
         await in_use(world, at("NodeResizeInProgress"))
         world.backend.script("grow", Infeasible("too large"))
-        world.client.fail("patch", Conflict("somebody wrote"))
+        world.client.fail("patch", error)
         await world.once()
         assert world.recorder.told == [failed_in_use("too large")]
+    assert caplog.text.count("failed growth not recorded") == warnings
 
 
 async def test_one_that_cannot_grow_in_use_is_not_tried_again(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Pods that store more than they said they would, at work: measured, failed, and told."""
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,14 @@ async def test_the_pod_fails_and_its_owner_is_told(node: Node) -> None:
     status = node.newest().status
     assert (status.phase, status.reason, status.message) == (PodPhase.FAILED, "Evicted", TEXT)
     assert node.world.events() == (("Evicted", TEXT),)
+
+
+async def test_the_log_says_why(node: Node, caplog: pytest.LogCaptureFixture) -> None:
+    """In the API the text ends in a space, as of the kubelet."""
+    caplog.set_level(logging.WARNING)
+    await node.evictions.look()
+    (line,) = [text for text in caplog.messages if "pod evicted" in text]
+    assert line.endswith('exceeds the limit \\"1Mi\\"."')
 
 
 async def test_it_is_evicted_once(node: Node) -> None:
