@@ -29,6 +29,7 @@ Edit = Callable[[Doc], Doc]
 
 MIGRATING = "StorageMigrating"  # of a definition
 _IS_RUNNING = "MigrationRunning"
+_MOST_DIGITS = 19  # of a store's revision
 
 
 class Begin(msgspec.Struct, frozen=True):
@@ -70,7 +71,7 @@ def decide(migrations: Iterable[Doc]) -> tuple[Step, ...]:
         elif runs:
             is_busy = True
             version = (migration.get("status") or {}).get("resourceVersion")
-            steps.append(Migrate(migration, int(version)) if version else Mark(migration))
+            steps.append(Migrate(migration, _revision(version)) if version else Mark(migration))
         elif not ended:
             waiting.append(migration)
     if waiting and not is_busy:
@@ -80,6 +81,11 @@ def decide(migrations: Iterable[Doc]) -> tuple[Step, ...]:
 
 def has_ended(migration: Doc) -> bool:
     return is_true(migration, SUCCEEDED) or is_true(migration, FAILED)
+
+
+def _revision(version: str) -> int:
+    """Somebody may have written any number; none of a store has more digits."""
+    return int(version) if len(version) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 
 def _age(migration: Doc) -> tuple[str, str]:

@@ -44,6 +44,7 @@ def said(doc: Doc) -> list[tuple[str, str, str]]:
 WAITING = a_migration()
 RUNNING = running(WAITING, NOW)
 MARKED = marked(RUNNING, 7)
+ENDLESS = marked(RUNNING, "9" * 5000)  # type: ignore[arg-type]  by whom it may be
 DONE = succeeded(MARKED, NOW, Count(0, 3))
 GONE_WRONG = failed(MARKED, NOW, "why")
 
@@ -59,6 +60,7 @@ STEPS: dict[str, tuple[list[Doc], list[Any]]] = {
     ),
     "one that runs asks until which version": ([RUNNING], [Mark(RUNNING)]),
     "one that knows it goes on": ([MARKED], [Migrate(MARKED, 7)]),
+    "any number may stand there": ([ENDLESS], [Migrate(ENDLESS, 10**19)]),
     "the next waits for the one that runs": (
         [a_migration("next", LATER), MARKED],
         [Migrate(MARKED, 7)],
