@@ -18,7 +18,16 @@ LIMIT = 1_800.0  # seconds for one of them
 NAMES = (
     *("start", "api", "store", "binding", "scale", "ownership", "node", "pods", "attachment"),
     *("lost_node", "csi", "sidecars", "one_process", "freeze", "flex", "upkeep", "translation"),
-    *("cel", "custom_schema", "custom", "why", "trace", "scheduler_scale", "controllers_scale"),
+    *(
+        "cel",
+        "judging",
+        "custom_schema",
+        "custom",
+        "why",
+        "trace",
+        "scheduler_scale",
+        "controllers_scale",
+    ),
     *("testing", "kine", "several_servers", "write_latency"),
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mooring.apiserver.cel.errors import CelError
 
-MOST_AT_ONCE = 100_000  # units of cost: some ten milliseconds
+MOST_AT_ONCE = 20_000  # units of cost: some ten milliseconds
 
 Run = Callable[[Mapping[str, Any], int], tuple[Any, int]]
 """From values and the most that it may cost to the result, or a CelError, and what it cost."""
