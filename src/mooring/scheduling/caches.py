@@ -161,6 +161,9 @@ class Caches:
     def find_driver(self, name: str) -> CsiDriver | None:
         return self._informers.drivers.get(Key("", name))
 
+    def drivers(self) -> Iterable[CsiDriver]:
+        return self._informers.drivers.all()
+
     def capacities(self, storage_class: str) -> Iterable[StorageCapacity]:
         return self._informers.capacities.by_index(CLASS, storage_class)
 

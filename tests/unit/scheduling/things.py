@@ -210,6 +210,9 @@ class Stored:
     def find_driver(self, name: str) -> CsiDriver | None:
         return self._find(CsiDriver, name)
 
+    def drivers(self) -> Iterable[CsiDriver]:
+        return [it for it in self._things if isinstance(it, CsiDriver)]
+
     def capacities(self, storage_class: str) -> Iterable[StorageCapacity]:
         rooms = (it for it in self._things if isinstance(it, StorageCapacity))
         return [room for room in rooms if room.storage_class_name == storage_class]

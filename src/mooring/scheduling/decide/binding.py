@@ -43,6 +43,13 @@ NO_ROOM = "node(s) did not have enough free storage"
 NO_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 
+class _Latest(msgspec.Struct):
+    """The node that was asked about last: one that passes is asked again, for its score."""
+
+    node: NodeView | None = None
+    found: PodVolumes | Refused = PodVolumes()
+
+
 class VolumeCheck(msgspec.Struct, frozen=True):
     """What a pod needs of any node, worked out once."""
 
@@ -51,6 +58,7 @@ class VolumeCheck(msgspec.Struct, frozen=True):
     candidates: tuple[Candidates, ...] = ()  # of claims without a node, small requests first
     selected: tuple[Claim, ...] = ()  # claims that have a node, and wait for a volume there
     hopeless: Mapping[Key, Refused] = {}  # claims for which nothing is ever made, and why
+    latest: _Latest = msgspec.field(default_factory=_Latest)
 
     def __call__(self, node: NodeView) -> Refused | None:
         found = self.choose(node)
@@ -58,6 +66,12 @@ class VolumeCheck(msgspec.Struct, frozen=True):
 
     def choose(self, node: NodeView) -> PodVolumes | Refused:
         """What becomes of the claims if the pod goes to this node."""
+        latest = self.latest
+        if latest.node is not node:
+            latest.found, latest.node = self._look_at(node), node
+        return latest.found
+
+    def _look_at(self, node: NodeView) -> PodVolumes | Refused:
         why_not = _judge_bound(self, node)
         chosen = _satisfy(self, node) if self.claims.waiting else PodVolumes()
         if not why_not:

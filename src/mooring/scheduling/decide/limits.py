@@ -51,18 +51,26 @@ def look_at(picture: Picture) -> Opinion:
     if not (claims or disks):
         return None
     wanted = _Wanted(claims, disks)
-    if picture.release.checks_drivers:
-        return partial(_check_drivers, picture.storage, wanted)
+    required = _required(picture.storage) if picture.release.checks_drivers else frozenset()
+    if required:
+        return partial(_check_drivers, picture.storage, wanted, required)
     return partial(_check, picture.storage, wanted)
 
 
-def _check_drivers(storage: Storage, wanted: _Wanted, node: NodeView) -> Refused | None:
-    """A driver that asks for it gets no pod where it is not installed; others may come later."""
-    installed = {driver.name for driver in _drivers(node.csi)}
-    new = _attached(storage, wanted.claims, wanted.disks, node.csi)
-    for name in sorted({volume.driver for volume in new} - installed):
-        driver = storage.find_driver(name)
-        if driver is not None and driver.spec.prevent_pod_scheduling_if_missing:
+def _required(storage: Storage) -> frozenset[str]:
+    """The drivers that ask for it get no pod where they are not installed."""
+    drivers = storage.drivers()
+    return frozenset(one.name for one in drivers if one.spec.prevent_pod_scheduling_if_missing)
+
+
+def _check_drivers(
+    storage: Storage, wanted: _Wanted, required: frozenset[str], node: NodeView
+) -> Refused | None:
+    """A driver may be installed later."""
+    missing = required.difference(driver.name for driver in _drivers(node.csi))
+    if missing:
+        new = _attached(storage, wanted.claims, wanted.disks, node.csi)
+        for name in sorted(missing.intersection(volume.driver for volume in new)):
             return Refused((f"{name} CSI driver is not installed on the node",), yields=True)
     return _check(storage, wanted, node)
 

@@ -34,6 +34,9 @@ class WithoutClaims(msgspec.Struct, frozen=True):
     def find_driver(self, name: str) -> CsiDriver | None:
         return self.storage.find_driver(name)
 
+    def drivers(self) -> Iterable[CsiDriver]:
+        return self.storage.drivers()
+
     def capacities(self, storage_class: str) -> Iterable[StorageCapacity]:
         return self.storage.capacities(storage_class)
 
