@@ -6,6 +6,7 @@ processor time of a create says more than the rate.
 
 import asyncio
 import os
+import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,6 +19,7 @@ from bench.client import request, send_all
 from bench.process import Process
 from bench.server import Server, served
 from bench.volumes import volume
+from mooring.apiserver.lifecycle.shared_keys import SHARED
 from tests.conformance.obtain import ETCD, Missing, find
 from tests.conformance.peers import LOOPBACK, free_port
 
@@ -65,16 +67,24 @@ async def _creates(servers: list[Server], first: int, last: int) -> float:
     return max(await asyncio.gather(*(one(*each) for each in enumerate(servers))))
 
 
+def _share_keys(first: Path, other: Path) -> None:
+    """Servers on one etcd take one another's tokens and certificates."""
+    for name in SHARED:
+        (other / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.copy2(first / name, other / name)
+
+
 async def _measured(program: Path, count: int) -> Measured:
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
         url, etcd = await stack.enter_async_context(etcd_alone(program, directory / "etcd"))
-        servers = [
-            await stack.enter_async_context(
-                served(directory / f"server-{number}", "apiserver", "--etcd-servers", url)
-            )
-            for number in range(count)
-        ]
+        servers: list[Server] = []
+        for number in range(count):
+            place = directory / f"server-{number}"
+            if number:
+                _share_keys(directory / "server-0", place)
+            starting = served(place, "apiserver", "--etcd-servers", url)
+            servers.append(await stack.enter_async_context(starting))
         await _creates(servers, 0, WARMED_UP)
         before = sum(server.cpu_seconds() for server in servers), etcd.cpu_seconds()
         seconds = await _creates(servers, WARMED_UP, WARMED_UP + CREATES)
