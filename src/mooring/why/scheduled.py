@@ -53,6 +53,9 @@ class WorldStorage:
     def find_driver(self, name: str) -> CsiDriver | None:
         return self._world.find(CsiDriver, Key("", name))
 
+    def drivers(self) -> Iterable[CsiDriver]:
+        return self._world.all(CsiDriver)
+
     def capacities(self, storage_class: str) -> Iterable[StorageCapacity]:
         return (
             room
