@@ -18,7 +18,7 @@ from mooring.errors import TooManyRequests
 from mooring.host.blocking import in_thread, taking
 
 LONG_SECONDS = 120.0  # such a thread may have to wait for others of the pool
-WAITING: Final = LineLimits(most_of_one=32, most=512, seconds=30.0)
+WAITING: Final = LineLimits(most_of_one=64, most=512, seconds=30.0)
 RETRY_AFTER = 5  # seconds, for those who cannot wait any more
 SWITCH_SECONDS = 0.0005  # others have the interpreter so soon; ten times as long by default
 
