@@ -31,6 +31,7 @@ class Judging:
 
     def __init__(self, waiting: LineLimits = WAITING) -> None:
         self._line = FairLine(waiting)
+        self._is_tried = False  # in this round of the event loop one was, which takes long
 
     async def judge(
         self, origin: str, judgement: Callable[[], R], allowance: Allowance | None = None
@@ -40,10 +41,14 @@ class Judging:
 
         It reads nothing that the loop changes, but through `on_loop`. Raises: TooManyRequests.
         """
+        while self._is_tried:
+            await round_trip()  # many that come together are tried one in each round
         try:
             with at_once(allowance):
                 return judgement()
         except TakesLong:
+            self._is_tried = True
+            asyncio.get_running_loop().call_soon(self._begin_round)
             await round_trip()  # before anything begins that a write decided at once would undo
             try:
                 async with self._line.place(origin):
@@ -54,6 +59,9 @@ class Judging:
                     f"Too many requests whose expressions take long: {error}",
                     retry_after=RETRY_AFTER,
                 ) from error
+
+    def _begin_round(self) -> None:
+        self._is_tried = False
 
 
 def _sharing(judgement: Callable[[], R]) -> R:

@@ -83,6 +83,29 @@ async def test_only_one_shares_the_interpreter_with_everybody(rules: CompiledRul
     assert most == 1
 
 
+async def test_of_many_that_take_long_one_is_tried_in_a_round_of_the_loop(
+    rules: CompiledRules,
+) -> None:
+    own, loop, rounds = threading.current_thread(), asyncio.get_running_loop(), 0
+    tried_in: list[int] = []
+
+    def count() -> None:
+        nonlocal rounds
+        rounds += 1
+        if len(tried_in) < 5:
+            loop.call_soon(count)
+
+    def judgement() -> None:
+        if threading.current_thread() is own:
+            tried_in.append(rounds)
+        rules.check({"items": [1] * 30})
+
+    loop.call_soon(count)
+    judging = Judging()
+    await asyncio.gather(*(judging.judge("namespace a", judgement) for _ in range(5)))
+    assert len(set(tried_in)) == 5
+
+
 async def test_one_namespace_waits_for_one_of_another_at_most(rules: CompiledRules) -> None:
     own, served = threading.current_thread(), list[str]()
 
