@@ -5,6 +5,7 @@ Just as much as allowed is allowed. A critical pod stays, whatever it does.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
 from mooring.model import quantity
 from mooring.model.container import Container
@@ -34,12 +35,12 @@ def find_excess(pod: Pod, used: Used, *, with_sidecars: bool) -> str | None:
     """
     if _is_critical(pod):
         return None
-    excesses = (
-        *_of_volumes(pod, used),
-        *_of_pod(pod, used),
-        *_of_containers(pod, used, with_sidecars=with_sidecars),
+    excesses = chain(
+        _of_volumes(pod, used),
+        _of_pod(pod, used),
+        _of_containers(pod, used, with_sidecars=with_sidecars),
     )
-    return next(iter(excesses), None)
+    return next(excesses, None)
 
 
 def local_storage(pod: Pod, used: Used) -> int:
@@ -80,7 +81,7 @@ def _of_pod(pod: Pod, used: Used) -> Iterator[str]:
         return
     limit = total_limit(pod, EPHEMERAL_STORAGE)
     if limit.value < local_storage(pod, used):
-        yield (f"Pod ephemeral local storage usage exceeds the total limit of containers {limit}. ")
+        yield f"Pod ephemeral local storage usage exceeds the total limit of containers {limit}. "
 
 
 def _of_containers(pod: Pod, used: Used, *, with_sidecars: bool) -> Iterator[str]:

@@ -58,7 +58,7 @@ def look_at(picture: Picture) -> Opinion:
 
 
 def _required(storage: Storage) -> frozenset[str]:
-    """The drivers that ask for it get no pod where they are not installed."""
+    """The drivers that ask for no pod where they are not installed."""
     drivers = storage.drivers()
     return frozenset(one.name for one in drivers if one.spec.prevent_pod_scheduling_if_missing)
 
@@ -70,8 +70,9 @@ def _check_drivers(
     missing = required.difference(driver.name for driver in _drivers(node.csi))
     if missing:
         new = _attached(storage, wanted.claims, wanted.disks, node.csi)
-        for name in sorted(missing.intersection(volume.driver for volume in new)):
-            return Refused((f"{name} CSI driver is not installed on the node",), yields=True)
+        if lacking := missing.intersection(volume.driver for volume in new):
+            told = f"{min(lacking)} CSI driver is not installed on the node"
+            return Refused((told,), yields=True)
     return _check(storage, wanted, node)
 
 
