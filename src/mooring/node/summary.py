@@ -26,7 +26,7 @@ from mooring.model.timestamp import shifted, to_seconds
 from mooring.model.tree_usage import TreeUsage
 from mooring.node.container_statistics import Measured
 from mooring.node.eviction.decide import local_storage
-from mooring.node.eviction.run import used_by
+from mooring.node.eviction.measured import used_by
 from mooring.node.pods.storage import ContainerStorage
 from mooring.node.statistics import PodStatistics
 from mooring.node.under_way import UnderWay

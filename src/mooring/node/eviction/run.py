@@ -18,9 +18,10 @@ from mooring.model.pod import Pod
 from mooring.node.container_statistics import ContainerStatistics, Measured
 from mooring.node.context import NodeContext
 from mooring.node.eviction.decide import find_excess, has_storage_limit, may_exceed
+from mooring.node.eviction.measured import used_by
 from mooring.node.eviction.view import Used
 from mooring.node.kubelet import Kubelet
-from mooring.node.pods.storage import NO_STORAGE, PodStorage
+from mooring.node.pods.storage import NO_STORAGE
 from mooring.node.statistics import PodStatistics, Statistics
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import set_aside
@@ -129,14 +130,6 @@ class Evictions:
         await self._context.client.patch(newest, _evicted(message), Part.STATUS)
         self._context.recorder.record(reference_to(newest), EventType.WARNING, EVICTED, message)
         _log.warning("pod evicted", pod=pod.key, because=message.strip())
-
-
-def used_by(volumes: PodStatistics, storage: PodStorage) -> Used:
-    return Used(
-        volumes={name: one.usage.used or 0 for name, one in volumes.volumes.items()},
-        containers={one.name: one.used.used_bytes for one in storage.containers},
-        hosts=storage.hosts.used_bytes,
-    )
 
 
 def _is_watched(pod: Pod) -> bool:
